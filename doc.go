@@ -76,10 +76,7 @@
 //   - [github.com/conchhq/conch/sequencer/pgstore]: the Postgres store of such a node,
 //     which fences every write.
 //   - [github.com/conchhq/conch/gossip]: one leader as a hint for thousands of nodes, and the same
-//     news for all; [github.com/conchhq/conch/gossip/wire]: its messages.
-//   - [github.com/conchhq/conch/gossip/spray]: who is connected with whom among thousands of
-//     nodes, none of which knows all; [github.com/conchhq/conch/gossip/spray/wire]: the bytes
-//     of its messages. [github.com/conchhq/conch/gossip/agent] runs one of these nodes.
+//     news for all.
 //   - [github.com/conchhq/conch/txlog]: the words of a log that every node copies and
 //     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine,
 //     a store of keys and values, which also says how to write another one.
@@ -113,6 +110,7 @@
 //   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes;
 //   - [github.com/conchhq/conch/sequencer/sequencertest/liar]: no suite, but a member
 //     of a contract that lies.
+//   - [github.com/conchhq/conch/gossip/gossiptest]: no suite, but a simulated crowd of such nodes.
 //   - [github.com/conchhq/conch/txlog/kv/kvtest]: for logs with a store of keys and values: whether
 //     their answers are linearizable.
 //   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities and state machines of a log

@@ -2,53 +2,63 @@ package gossip
 
 import (
 	"cmp"
+	"crypto"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/gossip/internal/core"
+	"github.com/conchhq/conch/gossip/internal/hint"
+	"github.com/conchhq/conch/gossip/internal/overlay"
+	"github.com/conchhq/conch/gossip/internal/wire"
+	"github.com/conchhq/conch/transport"
 )
 
-// MostTopics is under how many topics a subject tells news at one time.
-const MostTopics = 32
+// What a node may tell.
+const (
+	MostTopics = hint.MostTopics // 32: under how many topics it tells news at one time
+	MostName   = wire.MostName   // 64: bytes of a namespace, a topic or a name
+	MostBody   = wire.MostBody   // 1,024: bytes of a piece of news
+)
 
-// Config configures a [Machine]. What has no default is required.
+// Config configures an [Agent]. What has no default is required.
 type Config struct {
-	Self        wire.Subject // the key with which Scheme signs
-	Host        string       // where this node runs, for others to name it; at most wire.MostName bytes
-	Incarnation uint64       // of this start: above those of all starts before, its low bits drawn at random
-	Seed        uint64       // of the samples of policy paper
-	Scheme      Scheme
-	Namespaces  []Namespace   // the same at every node of the overlay
-	Round       time.Duration // the unit of ages, the same at every node of the overlay (default 100ms)
-	Alone       time.Duration // since its start for which a node without connections does not name itself: it may find others yet (default 0)
+	Transport  transport.Roamer // its name is this node's; the agent opens the lines "gossip" and "spray" of it
+	Address    string           // host:port at which other nodes reach this one, and which they pass on
+	Key        crypto.Signer    // this node's, of Ed25519: that by which its transport proves who it is
+	Peers      []Peer           // the nodes that the configuration names; electors are among them
+	Contacts   []string         // of Peers, to join by (default: all); with none the node waits for others
+	Namespaces []Namespace      // the same at every node of the overlay
+	Round      time.Duration    // the unit of ages, the same at every node (default 100ms); how often candidates speak is Namespace.Every
+	StateFile  string           // keeps the last incarnation; empty: the wall clock alone makes it
+	Reserved   []string         // topics of this node, in its first namespace, that find room whatever else it tells
 
-	// Reserved are topics of this node, in its first namespace, that find room whatever else it tells: MostTopics at most.
-	Reserved []string
+	Tell  func(Event)          // is told what happens, one event at a time, in one goroutine (default: nobody is)
+	Clock func() time.Duration // counts suspended time and never goes back (default: the system's)
 
-	flood int // statements that a peer may bring in a round, and eight times as many at once; tests have fewer, or more
+	self   Subject
+	scheme hint.Scheme // of Key; tests have a cheaper one
+}
+
+// Peer is a node that the configuration names.
+type Peer struct {
+	Name    string
+	Address string  // host:port; empty if it only connects to others
+	Subject Subject // its key; zero if a CA proves its name. An elector has one
 }
 
 // Namespace is a group of subjects that share one leader.
 type Namespace struct {
 	Name     string
-	Policy   string         // Reign, its old name Epoch, or Paper; empty: Reign
-	Electors []wire.Subject // who may lead; empty: everybody
-	Diameter int            // of the overlay; a heartbeat is valid for 2 × Diameter beats (default 4)
-	Every    int            // rounds between two beats of a candidate (default 1 with electors, else 10)
-	Paper    PaperConfig    // of policy Paper
+	Electors []Subject // who may lead; empty: everybody
+	Diameter int       // of the overlay; a heartbeat is valid for 2 × Diameter beats (default 4)
+	Every    int       // rounds between two beats of a candidate (default 1 with electors, else 10)
+	Paper    *Paper    // the rounds of document 003, to compare them: no electors, no reigns. Nil: a leader takes a reign
 }
 
-// The policies' names.
-const (
-	Reign = "reign"
-	Epoch = "epoch" // Reign under its old name
-	Paper = "paper"
-)
-
-// PaperConfig has the parameters of document 003 (B1). The default of each is the document's.
-type PaperConfig struct {
+// Paper has the parameters of document 003 (B1). The default of each is the document's.
+type Paper struct {
 	Diameter    int           // of the overlay; a vote is valid for 2 × Diameter rounds, and DeltaC (default 8)
 	DeltaC      time.Duration // tolerance (default 50ms)
 	DeltaE      time.Duration // from the beginning of a round until the vote leaves (default 100ms)
@@ -59,114 +69,132 @@ type PaperConfig struct {
 	RandomOnTie bool          // the document's: of three that differ one is picked at random. Else the order decides (B3)
 }
 
-// Scheme signs and verifies. Verify may be called for what anybody sends.
-type Scheme interface {
-	Sign(b []byte) []byte
-	Verify(by wire.Subject, b, signature []byte) bool
+// Subject is a node's key, as the others know it: the fingerprint of the public one, by which package mtls knows it too.
+type Subject = wire.Subject
+
+// SubjectOf returns the subject of a key. The error says that the key is of another kind than Ed25519.
+func SubjectOf(key crypto.Signer) (Subject, error) {
+	pinned, err := hint.NewPinned(key)
+	if err != nil {
+		return Subject{}, err
+	}
+	return pinned.Subject(), nil
 }
 
-func (c Config) withDefaults() Config {
-	c.Round = cmp.Or(c.Round, 100*time.Millisecond)
-	c.flood = cmp.Or(c.flood, mostBrought)
-	c.Namespaces = slices.Clone(c.Namespaces)
-	for i, n := range c.Namespaces {
-		c.Namespaces[i] = n.WithDefaults()
+func (n Namespace) forHint() hint.Namespace {
+	out := hint.Namespace{Name: n.Name, Electors: n.Electors, Diameter: n.Diameter, Every: n.Every}
+	if n.Paper != nil {
+		out.Policy, out.Paper = hint.Paper, hint.PaperConfig(*n.Paper)
 	}
-	return c
+	return out
 }
 
 // WithDefaults returns the namespace with all fields set.
 func (n Namespace) WithDefaults() Namespace {
-	n.Policy = cmp.Or(n.Policy, Reign)
-	n.Diameter = cmp.Or(n.Diameter, 4)
-	every := 10
-	if len(n.Electors) > 0 {
-		every = 1
+	full := n.forHint().WithDefaults()
+	n.Diameter, n.Every = full.Diameter, full.Every
+	if n.Paper != nil {
+		n.Paper = new(Paper(full.Paper))
 	}
-	n.Every = cmp.Or(n.Every, every)
-	n.Paper = n.Paper.withDefaults()
 	return n
 }
 
-// crowd is how many rounds are between two beats of the electors' leader for everybody.
-func (n Namespace) crowd() int { return max(10, n.Every) }
+// Validate returns an error that lists every fault.
+func (n Namespace) Validate() error { return n.forHint().Validate() }
 
-func (p PaperConfig) withDefaults() PaperConfig {
-	p.Diameter = cmp.Or(p.Diameter, 8)
-	p.DeltaC = cmp.Or(p.DeltaC, 50*time.Millisecond)
-	p.DeltaE = cmp.Or(p.DeltaE, 100*time.Millisecond)
-	p.DeltaD = cmp.Or(p.DeltaD, 200*time.Millisecond)
-	p.DeltaR = cmp.Or(p.DeltaR, 300*time.Millisecond)
-	p.Hysteresis = cmp.Or(p.Hysteresis, 1)
-	return p
-}
-
-// validFor is how long a vote counts.
-func (p PaperConfig) validFor() time.Duration {
-	return p.DeltaC + time.Duration(2*p.Diameter)*p.DeltaR
+func (c Config) withDefaults() (Config, error) {
+	c.Round = cmp.Or(c.Round, 100*time.Millisecond)
+	if c.Contacts == nil {
+		for _, p := range c.Peers {
+			c.Contacts = append(c.Contacts, p.Name)
+		}
+	}
+	if c.Tell == nil {
+		c.Tell = func(Event) {}
+	}
+	if c.Clock == nil {
+		c.Clock = systemClock()
+	}
+	if c.scheme != nil {
+		return c, nil
+	}
+	pinned, err := hint.NewPinned(c.Key)
+	if err != nil {
+		return c, err
+	}
+	c.self, c.scheme = pinned.Subject(), pinned
+	return c, nil
 }
 
 // Validate returns an error that lists every fault.
 func (c Config) Validate() error {
-	c = c.withDefaults()
-	var faults []error
+	_, err := c.complete()
+	return err
+}
+
+// complete returns the configuration with its defaults, or an error that lists every fault.
+func (c Config) complete() (Config, error) {
+	if c.Transport == nil {
+		return c, errors.New("gossip: a transport is required")
+	}
+	if c.Key == nil && c.scheme == nil {
+		return c, errors.New("gossip: this node's key is required")
+	}
+	c, err := c.withDefaults()
+	if err != nil {
+		return c, err
+	}
+	s := c.settings(1)
+	faults := []error{s.Hint.Validate(), s.Overlay.Validate()}
 	fault := func(is bool, text string, args ...any) {
 		if is {
 			faults = append(faults, fmt.Errorf("gossip: "+text, args...))
 		}
 	}
-	fault(c.Self == wire.Subject{}, "the own key is missing")
-	fault(c.Incarnation == 0, "the incarnation is zero: draw one at each start, above all before")
-	fault(c.Scheme == nil, "a scheme is required")
-	fault(len(c.Host) > wire.MostName, "a host of %d bytes: %d at most", len(c.Host), wire.MostName)
-	fault(c.Round < 0 || c.Alone < 0, "a number is below 0")
-	fault(len(c.Namespaces) == 0, "there is no namespace")
-	fault(len(c.Reserved) > MostTopics, "%d topics are reserved: %d at most", len(c.Reserved), MostTopics)
-	seen := map[string]bool{}
-	for _, n := range c.Namespaces {
-		fault(n.Name == "" || len(n.Name) > wire.MostName, "a namespace has a name of %d bytes: 1 to %d", len(n.Name), wire.MostName)
-		fault(seen[n.Name], "the namespace %q is named twice", n.Name)
-		seen[n.Name] = true
-		faults = append(faults, n.validate())
-	}
-	return errors.Join(faults...)
-}
-
-func (n Namespace) validate() error {
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("gossip: the namespace "+n.Name+" "+text, args...))
+	names, subjects := map[string]bool{}, map[Subject]string{c.self: c.Transport.Self()}
+	for i, p := range c.Peers {
+		fault(p.Name == "" || len(p.Name) > overlay.MostName, "peer %d has a name of %d bytes: 1 to %d", i+1, len(p.Name), overlay.MostName)
+		fault(p.Name == c.Transport.Self(), "peer %q has the name of this node", p.Name)
+		fault(names[p.Name], "peer %q is named twice", p.Name)
+		names[p.Name] = true
+		if p.Subject != (Subject{}) {
+			fault(subjects[p.Subject] != "", "peer %q has the key of %q", p.Name, subjects[p.Subject])
+			subjects[p.Subject] = p.Name
 		}
 	}
-	fault(n.Policy != Reign && n.Policy != Epoch && n.Policy != Paper, "has the policy %q: it is %q or %q", n.Policy, Reign, Paper)
-	fault(n.Diameter < 2, "has a diameter of %d: 2 at least, or a lost beat deposes its leader", n.Diameter)
-	fault(n.Every < 1, "has beats each %d rounds", n.Every)
-	fault(len(n.Electors) > mostElectors, "has %d electors: %d at most", len(n.Electors), mostElectors)
-	sorted := slices.SortedFunc(slices.Values(n.Electors), func(a, b wire.Subject) int { return slices.Compare(a[:], b[:]) })
-	fault(len(slices.Compact(sorted)) != len(n.Electors), "names an elector twice")
-	p := n.Paper
-	fault(p.Diameter < 1 || p.Hysteresis < 1 || p.Tenure < 0 || p.DeltaC < 0, "has a parameter below its least one")
-	fault(p.DeltaE <= 0 || p.DeltaD <= p.DeltaE || p.DeltaR <= p.DeltaD, "has the phases %v, %v and %v: each is longer than the one before", p.DeltaE, p.DeltaD, p.DeltaR)
-	return errors.Join(faults...)
+	for _, name := range c.Contacts {
+		fault(!names[name], "the contact %q is none of the peers", name)
+	}
+	for _, e := range core.Electors(c.self, s.Hint.Namespaces) {
+		fault(subjects[e] == "", "the elector %v is none of the peers: electors connect to each other, and have to know where", e)
+	}
+	return c, errors.Join(faults...)
 }
 
-const (
-	mostElectors = 64
-	keeps        = 600 // rounds for which news is kept to repair what was lost
-	exchanges    = 10  // rounds between two exchanges with a peer
-	mostBrought  = 256
-	standbys     = 4  // heartbeats that a node relays
-	listens      = 3  // beats for which a newcomer raises no reign
-	remembers    = 8  // validities for which an old heartbeat may still be on its way: a connection may stall that long
-	forgets      = 12 // validities for which a heartbeat of no elector is known as old: longer than remembers, also by a clock that is a fifth too fast
-	soon         = 4  // pauses between two exchanges, for which a node that has begun and names nobody exchanges each round
-	mostBacks    = 6  // doublings of the time for which a leader stands back
-	mostNews     = 1024
-	freshNews    = 64      // pieces of news that a node tells and passes on in a round
-	mostTold     = 8       // rounds for which it may save them up
-	beatsEach    = 4       // heartbeats of a candidate that a node passes on in a round, and eight times as many at once
-	mostBeats    = 16      // the same, of those that were none of the first ones until then
-	mostLeap     = 1 << 32 // reigns by which a heartbeat is above all that were heard of
-	mostRested   = 256     // candidates that are remembered without electors
-)
+// patience is how long a node that looks for its contacts does not name itself: one of them may be down, and another not.
+const patience = 10 * time.Second
+
+// settings returns those of the core of one start.
+func (c Config) settings(incarnation uint64) core.Settings {
+	s := core.Settings{
+		Hint: hint.Config{
+			Self: c.self, Host: core.HostOf(c.Transport.Self(), c.Address), Incarnation: incarnation, Seed: draw(), Scheme: c.scheme,
+			Round: c.Round, Reserved: c.Reserved,
+		},
+		Overlay: overlay.Config{Self: overlay.Peer{Name: c.Transport.Self(), Address: c.Address}, Incarnation: incarnation, Seed: draw()},
+		Seed:    draw(),
+	}
+	for _, n := range c.Namespaces {
+		s.Hint.Namespaces = append(s.Hint.Namespaces, n.forHint())
+	}
+	if len(c.Contacts) > 0 {
+		s.Hint.Alone = patience
+	}
+	for _, p := range c.Peers {
+		s.Peers = append(s.Peers, core.Peer(p))
+		if slices.Contains(c.Contacts, p.Name) {
+			s.Overlay.Contacts = append(s.Overlay.Contacts, overlay.Peer{Name: p.Name, Address: p.Address})
+		}
+	}
+	return s
+}

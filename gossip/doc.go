@@ -1,102 +1,89 @@
-// Package gossip suggests one leader to thousands of nodes, and tells all of them the same news.
+// Package gossip suggests one leader to thousands of nodes, and tells all of them the same news, without a database.
 //
 // What it names is a hint. Two nodes may name two leaders for a while: when the network is parted, when a leader has died
 // and its heartbeat is still valid, when two take a reign at one time. A reign is not a token, no gate opens by it, and it
 // fences nothing: only a log or Postgres makes a leader safe.
 //
-// A [Machine] is one node of an overlay, in all its namespaces. It is pure: inputs go in, actions come out.
+// An [Agent] is one node. [New] reads the configuration, [Agent.Run] joins the overlay and takes part until its context ends.
+// [Agent.Publish] tells all nodes something, [Agent.Withdraw] says that this one cannot do a leader's work, [Agent.Return] that it can
+// again, [Agent.StandBack] that a person does not want it to, [Agent.Status] says what is known, and Config.Tell is told what happens.
 //
-//	           three beats                   first of the order, and nobody leads
-//	listening ─────────────▶ following ───────────────────────────────────▶ leading
-//	    ▲                       │  ▲            a better claim is heard         │
-//	    │        hears nobody   │  └────────────────────────────────────────────┤
-//	    ├──────── parted ◀──────┘                                               │
-//	    └──────── standing back ◀── hears nobody, is not heard, is withdrawn ───┘
+//	       Tell        Status, Publish, Withdraw, Seniority
+//	        ▲                      │
+//	     mailbox                   ▼
+//	        ▲          ┌──────── core ────────┐
+//	        └──────────┤ hint.Machine         │  a quarter of a round
+//	                   │        ▲ Arcs        │                       ◀── Due, Tick ── Run, one goroutine
+//	                   │ overlay.Machine      │  a second
+//	                   └──▲───────────────▲───┘
+//	Connect, Disconnect   │               │  lines "gossip" and "spray"
+//	Up, Down              ▼               ▼
+//	                   transport.Roamer
 //
-// Not drawn: one that hears nobody when it has listened is parted. One that listens, follows or is parted stands back as well when it
-// is withdrawn; one that listens, follows or leads does when another host has its key. One whose process stood still listens again,
-// unless it stands back. With electors every node that is none of them is a bystander, and remains one.
+// # What the loop does
 //
-// # Statements
+// It is one of internal/step, whose rules say what comes first.
 //
-// Whatever is told is a statement of its subject: under a topic, with an incarnation, a sequence and a signature. A node
-// relays it when it first hears it, once, on every connection but those of its subject and of the peer that has brought
-// it. Each second it compares what it knows with one peer, which repairs what was lost; a new peer is asked at once. Under a
-// topic the newest word counts. News is repeated to peers for 600 rounds (a minute at 100 ms); for as long again a copy is known
-// as one and dropped.
+//   - What has become of connections comes before every message, so that no message is of a connection that the machines
+//     do not know; the end of one comes after the last words on it, so that a goodbye is not taken for a fault, whether they
+//     wait in the transport or are in the hands of the loop.
+//   - Time passes after the messages that wait to be read: what they say may be what a machine would miss. A flood stops
+//     the time for 256 messages at most, and where a connection ends for some 2,000. Among them the words of electors go first.
+//   - Timers are jittered by a fifth, so that nodes do not fall into step. A node that is nowhere a candidate has no such
+//     timer for statements: it wakes up when its leader's last word ends, or a peer is to be asked, and not a moment earlier or
+//     later. Such nodes do not fall into step, although there is no jitter: when one wakes up does not depend on when others do.
+//   - A user's call takes its place between two inputs. None of them waits for the network.
+//   - A process that stood still for longer than a heartbeat counts, in the namespace where that is shortest, cannot date what waited
+//     for it meanwhile: a leader that has died would look alive. So it reads no statements for one round, which empties what the
+//     transport has kept. Then the machine listens before it leads or follows, and asks others for what it has missed.
+//   - When ctx ends the node leaves in order: it says that it does not lead any more, so that the next one need not wait
+//     until it is missed; a round later it says goodbye; a round later it ends its connections.
 //
-// # Policy reign
+// # Connections
 //
-// Candidates are ordered by reign, then by seniority, then by a hash. If the first candidate does not take a reign within a
-// validity, the next one may: the first may be sick. Each sends a heartbeat at each beat, which is each round with electors, and
-// each tenth without (Namespace.Every). Without electors only the first four of the order are heard of and relayed, and a node that
-// knows four before itself is silent. When no claim to lead is valid, the first of the order takes the reign after the highest that it
-// has heard of, and says so at once. Nobody pre-empts: a more senior node that comes later waits for its turn. A node that has nobody
-// to hear names itself in reign 0.
+// The overlay asks for connections and gives them up. Electors keep one to each other elector as well, since they speak
+// directly: with growing pauses up to five seconds they dial one that is not there. Where both need one they share it, and it
+// ends when neither does. An elector's connection is no neighbour of the overlay unless one of the two overlays uses it.
 //
-// With electors only they stand. They hear each other directly, at each beat; the leader's heartbeat goes to everybody each
-// tenth round, and a change at once and with the next beat again. A node of the crowd keeps a leader for ten times as long as an
-// elector, since it hears it ten times as rarely (less with a longer beat: at least each ten rounds).
+// A node of the configuration is dialled where the configuration says; any other one where others say, or it says itself,
+// that it listens. The transport proves the name in either case.
 //
-// # Rules
+// # Names
 //
-// Each falls by its name in the simulator (`conch-lab sim gossip --break`).
+// Machines know subjects, people know names. [Node] has both. A name is Proven if the configuration says it of that key, or
+// if the transport has proven it on a connection that stands. Else it is what the subject says in its heartbeats, which
+// proves nothing; a name that is known to be another's is left out. A [Subject] is the fingerprint of the node's key, as
+// package mtls has it.
 //
-//   - own-signature: the subject alone signs what it says. A relay cannot refresh the dead.
-//   - no-wall-clock: freshness is the sequence, and an age in rounds. No clocks of two hosts are compared.
-//   - first-copy: the first copy of a heartbeat fixes its age. A further one changes nothing.
-//   - age-travels: a node that passes a statement on says how old it is.
-//   - claim-is-said: a heartbeat says whether its subject leads, and nobody else is believed to.
-//   - listen-first: a newcomer, and a node that was cut off, listens for three beats. An elector that heard no majority for half a
-//     validity waits two more beats before it raises a reign. A node that hears nobody raises none.
-//   - elector-majority: an elector raises a reign only if it has heard a majority of them within two beats.
-//   - step-down: a leader that hears nobody (with electors: no majority of them), that another one does not hear, or whose
-//     user withdraws it, says so and stands back, each time for twice as long. Withdrawals are counted for themselves: one that is
-//     said again while it stands is the same one, and lasts for its time from then.
-//   - electors-only: with electors the claim of anybody else is refused.
-//   - among-electors: until an elector has heard of another one from an elector, it ignores what the crowd says of that one, which may
-//     be old. If the crowd goes on to bring a claim of it, in a reign that is not below the leader's, the leader takes a higher one.
-//   - old-is-old: what an elector has said last is remembered as long as the node runs, so that nobody can bring an older word of
-//     it as if it were new.
+// # Incarnations
 //
-// # Policy paper
+// What a node said before it was restarted must not count against what it says now. With Config.StateFile each start takes
+// a number above the last one, and stores it before it is used. Without, the wall clock makes it: a node that comes back with
+// an older clock is heard again as soon as its neighbours have told it what its last life has said; what it publishes before
+// that is lost.
 //
-// The rounds of document 003: a node takes the leaders of three random valid neighbours, chooses the one that two of them
-// have, and tells its neighbours. It is there to be compared; docs/gossip-figures.md has its measured faults.
+// # Events
 //
-// # Duties of the caller
+// One goroutine calls Config.Tell, in order. While it does not return up to 1,024 events wait. What is more is left out, and
+// [Missed] says how many: refusals first, then the oldest news. The newest [Leader] of each namespace is always told. Run
+// waits for the call that is under way when it ends; what waits is dropped.
 //
-//   - One goroutine feeds a machine, with a clock that counts suspended time and never goes back. Tick comes about four
-//     times a round, after the messages that wait to be read; for a node that is nowhere a candidate it comes at Due.
-//   - All nodes of an overlay have the same Round, Namespaces and Electors.
-//   - The incarnation is above those of all starts before: a stored counter, or the time of the start, with random low
-//     bits. If it is not, the machine raises it when it hears what its last life has said.
-//   - Arcs comes with each change of the live connections, and says which keys the peers have proven. A connection to a
-//     peer that is gone has to end within a validity, or the last of two nodes waits for it.
-//   - Message.From is the name that the transport has proven.
-//   - Withdraw is repeated as long as its cause lasts, each validity or so: the node may lead in between if that is rarer than it stands
-//     back. Return ends it before its time.
+// # What can go wrong
 //
-// # What can fail
+//	no contact answers within ten seconds    without electors the node names itself, in reign 0, until it meets somebody
+//	a peer sends what is wrong               Refused with the peer's name, and Counts.Refused by reason; nobody else notices
+//	two hosts have one key                   Twin names both, as they call themselves: name@address
+//	the state file is damaged or full        New says so, and replaces nothing
+//	a peer's queue is full, or it is gone    Counts.Unsent; exchanges repair it
 //
-//   - The nodes are parted. Without electors each side names its own leader, and the higher reign is left when it is one
-//     again, also if its leader works. With electors the side with a majority of them names one, and the other side nobody.
-//   - A majority of the electors is gone: nobody leads until it is back.
-//   - The electors' leader dies: nodes of the crowd that are cut off from all the others believe in it for 80 rounds.
-//   - Somebody claims a reign that leaps: more than 2^32 above the highest that a node has heard of, or the second half of all
-//     to a node that has heard of none. It is refused. If all are taken all the same, in some 2^30 claims, nobody can lead in that
-//     namespace any more ([ErrLastReign]).
-//   - A forged, changed or re-signed statement, a sequence that goes back, an age below zero, a body that is too large, a
-//     flood: it is refused and counted, and the peer is named ([Refused]). What a peer may cost is looked at before anything of it is
-//     decoded or verified. Two hosts with one key are both named ([Twin]).
-//   - A node invents subjects, since anybody can make a key: of the news of all a node passes on 64 pieces in a round, half of
-//     them from one peer at most, and keeps the youngest 1,024, and without electors it remembers 256 candidates; while the words of all of them count, a new
-//     one finds no place. So a relay of a flood brings less than its peers take of one peer, and heartbeats come through;
-//     other news may be late, or lost: in equal parts with the flood, since what a round allows comes back little by little, and not at its
-//     beginning alone.
-//   - A connection stalls: what waits in it grows no older, so a heartbeat looks younger by that wait. The first copy
-//     comes by the quickest way, so this shows where all connections of a node stall.
-//   - A relay lies about ages. It can keep a dead leader's last word alive for as long as it lies, and cannot make another.
+// The caller owes a transport that runs until Run has returned, and then ends it; one agent for each transport; a Config
+// that agrees with the other nodes' in Round, Namespaces and electors.
 //
-// Sources: document 003; requirements B1 to B7, B10, B16 to B19, B21; D13.
+// # Inside
+//
+// Package hint says by which rules a leader is named, and what can fail; package overlay who is connected with whom; package
+// wire what is said, and who signs it; package core joins the two machines. All four are pure, and lie in gossip/internal. Package crowd
+// beside them has a simulated world around the same core: conch-lab sim gossip.
+//
+// Sources: document 003; requirements B7, B16 to B19, B21, B23.
 package gossip

@@ -1,290 +1,300 @@
-package gossip
+package gossip_test
 
 import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/internal/core"
+	"github.com/conchhq/conch/gossip/internal/hint"
+	"github.com/conchhq/conch/gossip/internal/overlay"
+	overlaywire "github.com/conchhq/conch/gossip/internal/overlay/wire"
+	"github.com/conchhq/conch/gossip/internal/wire"
+	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/transport/memory"
 )
 
-// A member may invent subjects, since a subject is a key and anybody can make one. What they cost is bounded.
-
-// crowded is a machine with so many peers.
-func crowded(peers int) *Machine {
-	m := New(Config{Self: named("z"), Incarnation: 1, Scheme: honest{named("z")}, Namespaces: []Namespace{{Name: "site"}}})
-	var all []Peer
-	for i := range peers {
-		all = append(all, Peer{Name: fmt.Sprint("p", i), Subject: named(fmt.Sprint("p", i))})
-	}
-	m.Step(0, Arcs{Peers: all})
-	return m
+// attacker is a node with a key and no manners, connected with n1.
+type attacker struct {
+	t             testing.TB
+	end           *memory.Roamer
+	key           hint.Pinned
+	gossip, spray transport.Line
 }
 
-func invented(subject string, sequence uint64, topic string, age int32, body []byte) wire.Said {
-	s := wire.Said{Statement: wire.Statement{Subject: named(subject), Incarnation: 1, Sequence: sequence, Namespace: "site", Topic: topic, Body: body}, Age: age}
-	s.Signature = honest{s.Subject}.Sign(s.Signed())
+func (s *site) attacker() *attacker {
+	a := &attacker{t: s.t, key: keyOf(s.t, "evil")}
+	a.end = s.net.Roam("evil", a.key.Subject())
+	var err error
+	if a.gossip, err = a.end.Open(core.LineGossip); err != nil {
+		s.t.Fatal(err)
+	}
+	if a.spray, err = a.end.Open(core.LineOverlay); err != nil {
+		s.t.Fatal(err)
+	}
+	a.end.Connect("n1", "n1")
+	pass(time.Second)
+	a.mingle(overlay.Hello{Address: "evil", Incarnation: 1, Holds: true})
+	return a
+}
+
+func (a *attacker) mingle(m overlay.Message) {
+	b, err := overlaywire.Encode(m)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.raw(a.spray, b)
+}
+
+func (a *attacker) raw(l transport.Line, b []byte) {
+	if err := l.Send("n1", b); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *attacker) says(said ...wire.Said) {
+	b, err := wire.Encode(wire.Parcel{Said: said})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.raw(a.gossip, b)
+}
+
+// word is a statement of a subject that a key has signed.
+func word(by wire.Subject, key hint.Scheme, sequence uint64, topic string, body []byte) wire.Said {
+	s := wire.Said{Statement: wire.Statement{Subject: by, Incarnation: 1 << 62, Sequence: sequence, Namespace: "site", Topic: topic, Body: body}}
+	s.Signature = key.Sign(s.Signed())
 	return s
 }
 
-func (m *Machine) brings(now time.Duration, from string, said ...wire.Said) []Action {
-	return m.Step(now, Received{From: from, Parcel: wire.Parcel{Said: said}})
-}
-
-func heardIn(out []Action) (n int) {
-	for _, a := range out {
-		if _, is := a.(Heard); is {
-			n++
+// What a peer sends that is wrong is refused, counted by its reason, and the peer is named. Nobody else hears of it, and
+// nobody believes it.
+func TestBadInput(t *testing.T) {
+	bubble(t, func(t *testing.T, s *site) {
+		s.crowd(3, 3)
+		l := s.agree(2 * time.Second)
+		a := s.attacker()
+		victim := keyOf(t, "n2").Subject()
+		crown := wire.Heartbeat{Leads: true, Stands: true, Wide: true, Reign: 1 << 30, Host: "evil"}.Body()
+		aged, err := wire.Encode(wire.Parcel{Said: []wire.Said{func() wire.Said { s := word(victim, a.key, 1, "t", nil); s.Age = 1; return s }()}})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	return n
-}
-
-// Candidates that come to the top of the order and stand no more are remembered as old ones, so many at most.
-func TestInventedCandidates(t *testing.T) {
-	t.Parallel()
-	m := crowded(2)
-	now := time.Duration(0)
-	for i := range 4 * mostRested {
-		now += 10 * time.Millisecond
-		name, high := fmt.Sprint("s", i), uint64(i+1)
-		m.brings(now, "p0", invented(name, 1, "", 0, wire.Heartbeat{Stands: true, Seniority: high}.Body()))
-		m.brings(now, "p0", invented(name, 2, "", 0, wire.Heartbeat{Seniority: high}.Body()))
-	}
-	if n := len(m.order[0].all); n < standbys || n > mostRested {
-		t.Errorf("%d candidates are remembered, want %d at most", n, mostRested)
-	}
-	// One that is the leader is not forgotten for them.
-	m = crowded(2)
-	m.brings(0, "p1", invented("a", 1, "", 0, wire.Heartbeat{Stands: true, Leads: true, Reign: 9}.Body()))
-	for i := range 2 * mostRested {
-		name := fmt.Sprint("s", i)
-		m.brings(1, "p0", invented(name, 1, "", 0, wire.Heartbeat{Stands: true, Seniority: uint64(i + 1)}.Body()))
-		m.brings(1, "p0", invented(name, 2, "", 0, wire.Heartbeat{}.Body()))
-	}
-	if got := m.Suggestion("site").Leader; got != named("a") {
-		t.Errorf("the leader is %q", nameOf(got))
-	}
-}
-
-// News that had to make room for more is not told a second time when a peer brings it again, as old as it is or as if it were young,
-// and travels no further, for two minutes. Then it may.
-func TestNewsThatMadeRoomIsToldOnce(t *testing.T) {
-	t.Parallel()
-	m := crowded(2)
-	if n := heardIn(m.brings(time.Second, "p0", invented("a", 1, "flag", 0, nil))); n != 1 {
-		t.Fatalf("it was told %d times", n)
-	}
-	now := 2 * time.Second
-	for i := range mostNews {
-		if i%freshNews == 0 {
-			now += 100 * time.Millisecond
-		}
-		m.brings(now, fmt.Sprint("p", i%2), invented(fmt.Sprint("s", i), 1, "t", 0, nil))
-	}
-	if m.news[wire.Key{Subject: named("a"), Namespace: "site", Topic: "flag"}] != nil {
-		t.Fatal("it is kept still")
-	}
-	now += time.Second
-	if out := m.brings(now, "p1", invented("a", 1, "flag", int32((now-time.Second)/m.cfg.Round), nil)); len(out) > 0 {
-		t.Errorf("when it comes again: %+v", out)
-	}
-	for said := time.Second; now < said+2*keeps*m.cfg.Round; now += 10 * time.Second {
-		if out := m.brings(now, "p1", invented("a", 1, "flag", 0, nil)); len(out) > 0 {
-			t.Fatalf("when it comes again after %v as if it were young: %+v", now-said, out)
-		}
-		m.Step(now, Tick{})
-	}
-	if n := heardIn(m.brings(now, "p1", invented("a", 2, "flag", 0, nil))); n != 1 {
-		t.Error("what the same subject says later is not told")
-	}
-	now += 4 * keeps * m.cfg.Round
-	m.brings(now, "p1", invented("a", 2, "flag", 0, nil))
-	if m.forget(); len(m.known.young)+len(m.known.old) > 2*mostNews {
-		t.Errorf("%d words are remembered", len(m.known.young)+len(m.known.old))
-	}
-	if n := heardIn(m.brings(now, "p1", invented("b", 1, "flag", 0, nil))); n != 1 {
-		t.Error("what is new is not told any more")
-	}
-}
-
-// However many peers bring news, a node passes on less of it in a round than its peers take of one peer: otherwise honest
-// relays of a flood are taken for its source, and the heartbeats that they bring are lost with it.
-func TestAFloodThroughHonestRelays(t *testing.T) {
-	t.Parallel()
-	const sources = 8
-	m, n := crowded(sources+1), 0
-	passed, told := 0, 0
-	var now time.Duration
-	for range 50 {
-		now += m.cfg.Round
-		for p := range sources {
-			var all []wire.Said
-			for range 200 {
-				n++
-				all = append(all, invented(fmt.Sprint("s", n), 1, "t", 0, nil))
+		aged[len(aged)-1] = 1 // -1
+		n := s.node("n1")
+		for _, c := range []struct {
+			reason string
+			do     func()
+		}{
+			{"malformed", func() { a.raw(a.gossip, []byte("garbage")) }},
+			{"malformed", func() { a.raw(a.gossip, nil) }},
+			{"size", func() { a.raw(a.gossip, bytes.Repeat([]byte{1}, wire.MostParcel+1)) }},
+			{"version", func() { a.raw(a.gossip, []byte{8, 99}) }},
+			{"age", func() { a.raw(a.gossip, aged) }},
+			{"signature", func() { a.says(word(victim, a.key, 1<<40, "", crown)) }},
+			{"signature", func() { s := word(victim, a.key, 1<<40, "flag", nil); s.Signature = nil; a.says(s) }},
+			{"elector", func() { a.says(word(a.key.Subject(), a.key, 1, "", crown)) }},
+			{"reign", func() {
+				a.says(word(victim, a.key, 1<<40, "", append([]byte{'h', 7}, bytes.Repeat([]byte{255}, 24)...)))
+			}},
+			{"namespace", func() { s := word(a.key.Subject(), a.key, 1, "t", nil); s.Namespace = "elsewhere"; a.says(s) }},
+			{"back", func() {
+				a.says(word(a.key.Subject(), a.key, 9, "t", nil))
+				pass(time.Second)
+				a.says(word(a.key.Subject(), a.key, 8, "t", nil))
+			}},
+			{"flood", func() {
+				one := word(a.key.Subject(), a.key, 7, "t", nil)
+				for range 40 {
+					a.says(slices.Repeat([]wire.Said{one}, 100)...)
+				}
+			}},
+			{"overlay-malformed", func() { a.raw(a.spray, []byte("garbage")) }},
+			{"overlay-size", func() { a.raw(a.spray, bytes.Repeat([]byte{1}, overlaywire.MostBytes+1)) }},
+			{"overlay-version", func() { a.raw(a.spray, []byte{8, 99}) }},
+			{"overlay-kind", func() { a.raw(a.spray, []byte{8, 1, 0xa2, 0x1f, 0}) }},
+			{"overlay-unasked", func() { a.mingle(overlay.Welcome{Number: 5}) }},
+			{"overlay-names-us", func() { a.mingle(overlay.Forward{Number: 5, Newcomer: overlay.Peer{Name: "n1"}}) }},
+			{"overlay-flood", func() {
+				for range 200 { // more than 64 before a tick, or after it
+					a.mingle(overlay.Subscribe{Number: 6})
+				}
+			}},
+		} {
+			before, told0 := n.agent.Status().Counts.Refused, len(told[gossip.Refused](n))
+			c.do()
+			pass(2 * time.Second)
+			after := n.agent.Status().Counts.Refused
+			if after[c.reason] <= before[c.reason] {
+				t.Errorf("%s is not refused: %v, and before %v", c.reason, after, before)
 			}
-			for _, a := range m.brings(now, fmt.Sprint("p", p), all...) {
-				switch a := a.(type) {
-				case Send:
-					passed++
-				case Refused:
-					told++
-					if !errors.Is(a.Why, ErrNews) {
-						t.Fatalf("%+v", a)
-					}
+			events := told[gossip.Refused](n)[told0:]
+			if len(events) == 0 || events[0].From != "evil" {
+				t.Errorf("%s: the peer is not named: %+v", c.reason, events)
+			}
+		}
+		for _, n := range s.nodes {
+			for _, e := range told[gossip.Refused](n) {
+				if n.name != "n1" || e.From != "evil" {
+					t.Errorf("%s refuses something of %s: %v", n.name, e.From, e.Why)
 				}
 			}
-		}
-	}
-	if most := 50*freshNews + 8*freshNews; passed > most || passed < 50*freshNews {
-		t.Errorf("%d pieces were passed on in 50 rounds; want %d to %d", passed, 50*freshNews, most)
-	}
-	if told == 0 || told > 50*(sources+1) {
-		t.Errorf("it was said %d times in 50 rounds of %d sources", told, sources)
-	}
-	if m.Refusals()[ErrNews] != n-passed {
-		t.Errorf("%d were counted, %d of %d passed on", m.Refusals()[ErrNews], passed, n)
-	}
-	m.brings(now, fmt.Sprint("p", sources), invented("a", 1, "", 0, wire.Heartbeat{Stands: true, Leads: true, Reign: 9}.Body()))
-	if got := m.Suggestion("site").Leader; got != named("a") {
-		t.Errorf("among all that news the leader is %q", nameOf(got))
-	}
-}
-
-// To ask costs little and to answer much, so a peer may ask so often.
-func TestAPeerThatAsksWithoutEnd(t *testing.T) {
-	t.Parallel()
-	m := crowded(2)
-	for i := range 5 * freshNews {
-		m.brings(0, "p0", invented(fmt.Sprint("s", i), 1, "t", 0, make([]byte, wire.MostBody)))
-	}
-	answers, refused := 0, 0
-	for range 5000 {
-		for _, a := range m.Step(time.Millisecond, Received{From: "p1", Parcel: wire.Parcel{Opening: true}}) {
-			switch a.(type) {
-			case Send:
-				answers++
-			case Refused:
-				refused++
+			if e := told[gossip.Leader](n); e[len(e)-1].Leader.Name != l.name || e[len(e)-1].Reign > 1 {
+				t.Errorf("%s follows %+v", n.name, e[len(e)-1])
 			}
 		}
-	}
-	if answers < 8 || answers > 100 || refused != 1 {
-		t.Errorf("%d answers and %d refusals", answers, refused)
-	}
-	if out := m.Step(time.Millisecond, Received{From: "p0", Parcel: wire.Parcel{Opening: true}}); len(out) != 1 {
-		t.Errorf("the other peer has %d answers", len(out))
+		known := map[string]bool{}
+		for _, r := range gossip.Reasons() {
+			known[r] = true
+		}
+		for r := range n.agent.Status().Counts.Refused {
+			if !known[r] {
+				t.Errorf("the reason %q is in no list", r)
+			}
+		}
+	})
+}
+
+// A peer that floods both lines without end costs the others nothing: the leader stays, and news travels.
+func TestAFlood(t *testing.T) {
+	bubble(t, func(t *testing.T, s *site) {
+		s.crowd(3, 3)
+		l := s.agree(2 * time.Second)
+		a := s.attacker()
+		garbage := bytes.Repeat([]byte{0xff}, 1000)
+		forged := word(keyOf(t, "n2").Subject(), a.key, 1<<40, "", wire.Heartbeat{Leads: true, Reign: 9}.Body())
+		for i := range 200 {
+			for range 20 {
+				a.raw(a.gossip, garbage)
+				a.raw(a.spray, garbage)
+				a.says(forged)
+			}
+			if i == 100 {
+				if err := s.node("n1").agent.Publish("site", "flag", []byte("on")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pass(20 * time.Millisecond)
+		}
+		if now := s.leader(); now != l {
+			t.Errorf("it is no longer so that all follow %s\n%s", l.name, s.views())
+		}
+		for _, n := range s.nodes {
+			if c := n.status().Changes; c != 1 {
+				t.Errorf("%s has changed its leader %d times", n.name, c)
+			}
+			if n.name != "n1" && len(told[gossip.News](n)) != 1 {
+				t.Errorf("%s has heard %+v", n.name, told[gossip.News](n))
+			}
+		}
+	})
+}
+
+// Two hosts run with one key. The first one hears that, and stands back; it names both, and so do those that hear it. The second one is
+// heard by all, and hears nothing of the first: its own words are what everybody has. That it is the second it learns where it calls
+// somebody who is connected with the first (mtls.TestTwins).
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	for _, electors := range []int{0, 3} {
+		t.Run(fmt.Sprint(electors, " electors"), func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *site) {
+				s.cheap = true
+				s.crowd(3, electors)
+				s.agree(10 * time.Second)
+				pass(70 * time.Second) // before that it takes such words for those of a life before
+				twin := s.add("n9", true)
+				twin.key, twin.scheme = s.node("n3").key, s.node("n3").scheme
+				s.change = func(c *gossip.Config) { c.Peers = c.Peers[:2] } // or it would know its own key as a peer's
+				twin.start()
+				s.within(2*time.Minute, "all others are told, and the first host stands back", func() bool {
+					for _, n := range s.nodes {
+						if n != twin && len(told[gossip.Twin](n)) == 0 {
+							return false
+						}
+					}
+					return s.node("n3").status().State == "standing back"
+				})
+				pass(10 * time.Second)
+				for _, n := range s.nodes {
+					all := told[gossip.Twin](n)
+					if (len(all) > 0) != (n != twin) {
+						t.Errorf("%s was told of twins %d times", n.name, len(all))
+					}
+					for _, e := range all {
+						if e.Hosts != [2]string{"n3@n3", "n9@n9"} {
+							t.Errorf("%s names %v", n.name, e.Hosts)
+						}
+					}
+				}
+				if st := s.node("n3").status(); st.State != "standing back" {
+					t.Errorf("the first host is %v", st.State)
+				}
+			})
+		})
 	}
 }
 
-// A neighbour may vote for leaders that it has invented: so many are remembered at most (policy paper).
-func TestInventedVotes(t *testing.T) {
+// New lists every fault of a configuration.
+func TestFaults(t *testing.T) {
 	t.Parallel()
-	m := New(Config{Self: named("z"), Incarnation: 1, Scheme: honest{named("z")}, Namespaces: []Namespace{{Name: "site", Policy: Paper}}})
-	m.Step(0, Arcs{Peers: []Peer{{Name: "p0", Subject: named("p0")}, {Name: "p1", Subject: named("p1")}}})
-	for i := range uint64(4 * mostRested) {
-		now := time.Duration(i) * time.Millisecond
-		m.brings(now, "p0", invented("p0", i+1, "", 0, wire.Vote{Leader: named(fmt.Sprint("s", i)), Sequence: i}.Body()))
-		m.Step(now, Tick{})
+	if _, err := gossip.New(gossip.Config{}); err == nil {
+		t.Error("it runs without a transport")
 	}
-	if n := len(m.order[0].paper.evidence); n > mostRested {
-		t.Errorf("%d leaders are remembered, want %d at most", n, mostRested)
+	if _, err := gossip.New(gossip.Config{Transport: memory.New(1).Roam("n1", [32]byte{1})}); err == nil || !strings.Contains(err.Error(), "key is required") {
+		t.Errorf("without a key: %v", err)
 	}
-	now := 4 * mostRested * time.Millisecond
-	m.brings(now, "p1", invented("p1", 1, "", 0, wire.Vote{Leader: named("p1")}.Body()))
-	if e := m.order[0].paper.evidence[named("p1")]; e == nil || e.made != now {
-		t.Error("a leader that has said so itself is not heard of, since a neighbour has named so many others")
+	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gossip.New(gossip.Config{Transport: memory.New(1).Roam("n1", [32]byte{1}), Key: other}); err == nil || !strings.Contains(err.Error(), "Ed25519") {
+		t.Errorf("with a key of another kind: %v", err)
+	}
+	key := keyOf(t, "n1")
+	end := memory.New(1).Roam("n1", key.Subject())
+	_, err = gossip.New(gossip.Config{
+		Transport: end, Key: signerOf("n1"), Contacts: []string{"n7"},
+		Peers: []gossip.Peer{
+			{Name: "n1"}, {}, {Name: "n2", Subject: wire.Subject{2}}, {Name: "n2"}, {Name: "n3", Subject: wire.Subject{2}}, {Name: "n4", Subject: key.Subject()},
+		},
+		Namespaces: []gossip.Namespace{{Name: "site", Diameter: 1, Electors: []wire.Subject{key.Subject(), {9}}}},
+	})
+	for _, fault := range []string{
+		"diameter of 1", `"n1" has the name of this node`, "peer 2 has a name of 0 bytes", `"n2" is named twice`,
+		`"n3" has the key of "n2"`, `"n4" has the key of "n1"`, `contact "n7" is none of the peers`, "elector 09000000 is none of the peers",
+	} {
+		if err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("want %q among the faults: %v", fault, err)
+		}
 	}
 }
 
-// A peer that connects once more has what it had left, and no more; with time it has all again, and then nothing is known of it.
-func TestToReconnectPaysNothing(t *testing.T) {
-	t.Parallel()
-	m := crowded(2)
-	const each = standbys*beatsEach + mostBeats // signatures of heartbeats
-	both := Arcs{Peers: []Peer{{Name: "p0", Subject: named("p0")}, {Name: "p1", Subject: named("p1")}}}
-	took, n := 0, 0
-	flood := func(now time.Duration) {
-		all := make([]wire.Said, 8*mostBrought)
-		for i := range all {
-			n++
-			all[i] = invented("s", uint64(n), "", 0, wire.Heartbeat{Stands: true}.Body())
+// A line that is taken ends Run at once.
+func TestATakenLine(t *testing.T) {
+	bubble(t, func(t *testing.T, s *site) {
+		for _, line := range []string{core.LineGossip, core.LineOverlay} {
+			n := s.add(fmt.Sprint("n", len(s.nodes)+1), false)
+			n.end = s.net.Roam(n.name, n.key)
+			other, err := n.end.Open(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := gossip.New(n.config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Run(t.Context()); !errors.Is(err, transport.ErrTaken) {
+				t.Errorf("got %v", err)
+			}
+			other.Close()
 		}
-		m.brings(now, "p0", all...)
-		took = int(m.order[0].all[named("s")].said.Sequence) - n + len(all)
-	}
-	flood(0)
-	for range 20 {
-		m.Step(0, Arcs{Peers: both.Peers[1:]})
-		m.Step(0, both)
-		m.brings(0, "p0", invented("t", 1, "", 0, wire.Heartbeat{Stands: true}.Body()))
-	}
-	if m.order[0].all[named("t")] != nil || took != 2*each {
-		t.Errorf("of one that connects again and again %d statements are taken, and more", took)
-	}
-	m.Step(0, Arcs{Peers: both.Peers[1:]})
-	m.Step(m.cfg.Round, both)
-	if flood(m.cfg.Round); took != each {
-		t.Errorf("a round later %d are taken, want %d", took, each)
-	}
-	m.Step(m.cfg.Round, Arcs{})
-	if len(m.gone) != 1 {
-		t.Errorf("what %d peers owe is known, want one", len(m.gone))
-	}
-	m.Step(9*m.cfg.Round, both)
-	if flood(9 * m.cfg.Round); took != 2*each || len(m.gone) != 0 {
-		t.Errorf("eight rounds later %d are taken, and %d peers owe something", took, len(m.gone))
-	}
-}
-
-// A thief of this node's key says something in the last life that there is, soon after the start: this node cannot rise above it. It begins at no
-// 0, says that two hosts have the key, and does not lead.
-func TestTheLastIncarnation(t *testing.T) {
-	t.Parallel()
-	m := crowded(2)
-	said := invented("z", 1, "", 0, wire.Heartbeat{Stands: true, Host: "host-b"}.Body())
-	said.Incarnation = math.MaxUint64
-	said.Signature = honest{said.Subject}.Sign(said.Signed())
-	told := false
-	for _, a := range m.brings(100*time.Millisecond, "p0", said) {
-		if _, is := a.(Twin); is {
-			told = true
-		}
-	}
-	if !told || m.incarnation == 0 || m.order[0].state.stands() {
-		t.Errorf("it has told of two hosts: %t; it goes on as incarnation %d, and is %v", told, m.incarnation, m.order[0].state)
-	}
-}
-
-// A flood of valid news of made-up keys takes a node little time: what is left out in the end is left out before its signature is
-// looked at, which takes a hundred times as long as everything else. To connect once more pays for nothing.
-func TestAFloodIsNotVerified(t *testing.T) {
-	t.Parallel()
-	m := crowded(2)
-	counting := &counted{Scheme: m.cfg.Scheme}
-	m.cfg.Scheme = counting
-	n, now := 0, time.Duration(0)
-	const rounds = 50
-	for i := range rounds {
-		now += m.cfg.Round
-		var all []wire.Said
-		for range 250 {
-			n++
-			all = append(all, invented(fmt.Sprint("s", n), 1, "t", 0, nil), invented(fmt.Sprint("c", n), 1, "", 0, wire.Heartbeat{Stands: true, Seniority: uint64(n)}.Body()))
-		}
-		m.brings(now, "p0", all...)
-		if i%10 == 9 {
-			m.Step(now, Arcs{Peers: []Peer{{Name: "p1", Subject: named("p1")}}})
-			m.Step(now, Arcs{Peers: []Peer{{Name: "p0", Subject: named("p0"), Since: now}, {Name: "p1", Subject: named("p1")}}})
-		}
-	}
-	if most := (rounds + 8) * signaturesEach; counting.verified > most {
-		t.Errorf("of %d statements %d were verified, want %d at most", 2*n, counting.verified, most)
-	}
-	if n := heardIn(m.brings(now, "p1", invented("b", 1, "flag", 0, nil))); n != 1 {
-		t.Error("the news of another peer is not heard meanwhile")
-	}
+	})
 }

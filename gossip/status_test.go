@@ -1,51 +1,111 @@
-package gossip
+package gossip_test
 
 import (
-	"strings"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/gossip"
 )
 
-// Whom a machine names is judged when it is asked: after the process stood still nobody is told that it leads, or that one leads
-// which it has not heard for a validity, before it has had a Tick, and whatever message comes first.
-func TestAStatusIsJudgedWhenItIsAsked(t *testing.T) {
+// Status says who leads, since when and how often that has changed (B21), when it was heard last (B7), and by which
+// connections.
+func TestStatus(t *testing.T) {
+	bubble(t, func(t *testing.T, s *site) {
+		s.crowd(7, 3)
+		first := s.agree(5 * time.Second)
+		pass(30 * time.Second)
+		if err := s.node("n7").agent.Publish("site", "flag", []byte("on")); err != nil {
+			t.Fatal(err)
+		}
+		pass(2 * time.Second)
+		for _, n := range s.nodes {
+			all := n.agent.Status()
+			st := all.Hints[0]
+			heard := 1100 * time.Millisecond
+			if slices.Contains(s.electors, n.name) {
+				heard = 200 * time.Millisecond
+			}
+			if st.Heard < 0 || st.Heard > heard {
+				t.Errorf("%s has heard the leader %v ago", n.name, st.Heard)
+			}
+			if st.Tenure < 30*time.Second || st.Tenure > 37*time.Second || time.Since(st.Since).Round(time.Second) != st.Tenure.Round(time.Second) {
+				t.Errorf("%s follows it for %v, since %v", n.name, st.Tenure, st.Since)
+			}
+			if st.Changes != 1 || st.Reign != 1 || st.Top != 1 || st.Policy != "reign" || st.Leads != (n == first) {
+				t.Errorf("%s: %+v", n.name, st)
+			}
+			if len(st.Electors) != 3 || st.Electors[1].Name != "n2" || !st.Electors[1].Proven {
+				t.Errorf("%s knows the electors %v", n.name, st.Electors)
+			}
+			if all.Self.Name != n.name || all.Self.Subject != n.key || all.Self.Address != n.name {
+				t.Errorf("%s is %+v", n.name, all.Self)
+			}
+			if len(all.News) != 1 || string(all.News[0].Body) != "on" || all.News[0].Age < 1800*time.Millisecond || all.News[0].Age > 3*time.Second {
+				t.Errorf("%s has the news %+v", n.name, all.News)
+			}
+			if c := all.Counts; c.MessagesSent == 0 || c.MessagesReceived == 0 || c.BytesSent < c.MessagesSent || c.BytesReceived < c.MessagesReceived || c.Dropped+c.Undated != 0 {
+				t.Errorf("%s has counted %+v", n.name, c)
+			}
+			electors := 0
+			for _, p := range all.Neighbours {
+				if !p.Proven || p.Name == "" || p.Since.After(time.Now()) {
+					t.Errorf("%s has the neighbour %+v", n.name, p)
+				}
+				if p.Elector {
+					electors++
+				}
+			}
+			if want := map[bool]int{true: 2}[slices.Contains(s.electors, n.name)]; electors != want {
+				t.Errorf("%s keeps connections to %d electors, want %d", n.name, electors, want)
+			}
+		}
+		first.kill()
+		s.agree(3 * time.Second)
+		for _, n := range s.nodes {
+			if n == first {
+				continue
+			}
+			// It may know nobody for a moment in between.
+			all := told[gossip.Leader](n)
+			at := slices.IndexFunc(all, func(e gossip.Leader) bool { return e.Before.Name == first.name })
+			if at < 0 || all[at].Lasted < 30*time.Second || all[at].Lasted > 45*time.Second {
+				t.Errorf("%s was told %+v", n.name, all)
+			}
+		}
+	})
+}
+
+// A Withdraw before Run counts when it runs, and so does the seniority, which decides who is first.
+func TestBeforeRun(t *testing.T) {
+	bubble(t, func(t *testing.T, s *site) {
+		for _, name := range []string{"n1", "n2", "n3"} {
+			s.add(name, false)
+			s.contacts = append(s.contacts, name)
+		}
+		for i, n := range s.nodes {
+			n.end = s.net.Roam(n.name, n.key)
+			a, err := gossip.New(n.config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Seniority("site", uint64(1+i%2)) // n2 is the most senior one
+			if err := a.Publish("site", "flag", nil); !errors.Is(err, gossip.ErrStopped) {
+				t.Errorf("got %v", err)
+			}
+			n.run(a)
+		}
+		if l := s.agree(10 * time.Second); l.name != "n2" {
+			t.Errorf("%s leads, and n2 is the most senior", l.name)
+		}
+	})
+}
+
+// A node without a name is called by its key, and no node at all is nobody.
+func TestHowANodeIsCalled(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name, story  string
-		still, after time.Duration // for which the status still stands, and no longer
-	}{
-		{"it leads", "with\npeers a b\nseniority 3\na seniority=0\nwait 4\na seniority=0\nwait 1", 390 * time.Millisecond, 410 * time.Millisecond},
-		{"an elector, leading", "with electors=z,a,b\npeers a b\nseniority 3\na near\nwait 3\na near\nwait 1", 390 * time.Millisecond, 410 * time.Millisecond},
-		{"it follows", "with\npeers a b\na seniority=5 leads reign=3", 800 * time.Millisecond, 801 * time.Millisecond},
-		{"of the crowd", "with electors=a,b,c\npeers a b\na leads reign=3", 8000 * time.Millisecond, 8001 * time.Millisecond},
-		{"paper, leading", "with policy=paper\npeers a b\nwait 4", 4400 * time.Millisecond, 4900 * time.Millisecond},
-		{"paper, following", "with policy=paper\npeers a b c\nvote a for a\nvote b for a\nwait 3", 4400 * time.Millisecond, 4900 * time.Millisecond},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			s := &story{t: t, sequences: map[string]uint64{}, now: 5 * time.Hour}
-			for line := range strings.SplitSeq(c.story, "\n") {
-				s.tell(strings.Fields(line))
-			}
-			said := s.m.order[0].suggested
-			if said.Leader == (wire.Subject{}) {
-				t.Fatal("it names nobody, and the test shows nothing")
-			}
-			s.m.Pass(s.now + c.still)
-			if st := s.m.Snapshot()[0]; st.Suggestion != said {
-				t.Errorf("after %v it names %+v, want %+v", c.still, st.Suggestion, said)
-			}
-			s.m.Pass(s.now + c.after)
-			if st := s.m.Snapshot()[0]; st.Suggestion != (Suggestion{}) || st.State == Leading || st.Heard != -1 {
-				t.Errorf("after %v it names %+v, is %v, and has heard it %v ago", c.after, st.Suggestion, st.State, st.Heard)
-			}
-			s.now += time.Hour
-			s.tell(strings.Fields("news b flags on"))
-			if st := s.m.Snapshot()[0]; st.Suggestion != (Suggestion{}) || st.State == Leading {
-				t.Errorf("after an hour, and the first message, it names %+v, and is %v", st.Suggestion, st.State)
-			}
-		})
+	if text := (gossip.Node{}).String() + " " + (gossip.Node{Subject: gossip.Subject{1}}).String(); text != "nobody 01000000" {
+		t.Errorf("got %q", text)
 	}
 }

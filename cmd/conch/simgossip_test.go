@@ -39,10 +39,6 @@ func TestSimGossip(t *testing.T) {
 	if again := decode[simReport](t, replay.out); replay.code != 1 || len(again.Violations) == 0 || again.Violations[0].Step != v[0].Step {
 		t.Errorf("%s shows %+v, want %+v", v[0].Replay, again.Violations, v[0])
 	}
-	old := decode[simReport](t, conch(t, append(args, "--policy", "epoch")...).done(t))
-	if len(old.Violations) != 0 || old.Steps != r.Steps {
-		t.Errorf("under its old name policy reign has %d steps and %d violations, want %d and none", old.Steps, len(old.Violations), r.Steps)
-	}
 	// Without a seed it says which one it has taken, and several runs begin with it.
 	for flags, want := range map[string]uint64{"--nodes 3 --scene cold": 1, "--nodes 3 --scene cold --runs 2": 1} {
 		said := conch(t, append(strings.Fields("sim gossip --json --rounds 100 "), strings.Fields(flags)...)...)

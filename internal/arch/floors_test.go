@@ -207,12 +207,13 @@ func checkWings(h house) (complaints []string) {
 	return complaints
 }
 
+// checkJoiner lets the laboratory have the kits of several wings: what a kit needs of its wing, it joins itself.
 func checkJoiner(h house) (complaints []string) {
 	for _, p := range h.packages {
 		if floor, _ := floorOf(p.path); floor <= wingFloor || inside(p.path, "./examples") {
 			continue
 		}
-		w := wingsOf(p.imports)
+		w := wingsOf(slices.DeleteFunc(slices.Clone(p.imports), func(to string) bool { return inside(p.path, lab) && isTestRoom(to) }))
 		most := 1
 		if inside(p.path, services) && slices.Contains(w, "election") {
 			most = 2

@@ -35,7 +35,7 @@ func labWalls() []wall {
 			why: "a simulated world has other clocks and networks than those that users have, and code that ships must not know them",
 			breaches: []breach{
 				{"a wing", rooms(room("./gossip", frame)), "./gossip must not import the world " + frame},
-				{"a room beside a wing's world", rooms(room("./gossip/agent", "./gossip/internal/crowd"), room("./gossip/internal/crowd", frame)), "./gossip/agent must not import the world ./gossip/internal/crowd"},
+				{"a room beside a wing's world", rooms(room("./gossip/internal/core", "./gossip/internal/crowd"), room("./gossip/internal/crowd", frame)), "./gossip/internal/core must not import the world ./gossip/internal/crowd"},
 				{"a room of the command", rooms(room("./cmd/conch/internal/node", frame)), "./cmd/conch/internal/node must not import the world " + frame},
 				{"a story", rooms(room("./pending", frame+"/story")), "./pending must not import the world " + frame + "/story"},
 			},

@@ -45,7 +45,7 @@ func wingWalls() []wall {
 			why: "two nodes may have different suggestions: code that can reach a token may confuse it with a suggestion",
 			breaches: []breach{
 				{"ranking", rooms(room("./sequencer/ranking", "./fence")), "./sequencer/ranking must not reach ./fence"},
-				{"gossip", rooms(room("./gossip/spray", "./fence")), "./gossip/spray must not reach ./fence"},
+				{"gossip", rooms(room("./gossip/internal/overlay", "./fence")), "./gossip/internal/overlay must not reach ./fence"},
 				{
 					"by a detour",
 					rooms(room("./sequencer/ranking", "./sequencer/wire"), room("./sequencer/wire", "./fence")),

@@ -1,11 +1,13 @@
 package world
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/conchhq/conch/internal/world/story"
 )
@@ -158,6 +160,31 @@ file, - for the standard input, or one of those that are there:
 %s
 docs/simulation.md teaches to write one.
 `
+
+// Asked returns the complete configuration that a line of flags asks for.
+func (s Simulator[C, P]) Asked(line string) (C, error) {
+	var c C
+	flags := flag.NewFlagSet(s.Name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	for _, f := range s.AllFlags(&c) {
+		switch field := f.Field.(type) {
+		case *int:
+			flags.IntVar(field, f.Name, *field, f.Usage)
+		case *uint64:
+			flags.Uint64Var(field, f.Name, *field, f.Usage)
+		case *bool:
+			flags.BoolVar(field, f.Name, *field, f.Usage)
+		case *string:
+			flags.StringVar(field, f.Name, *field, f.Usage)
+		case *time.Duration:
+			flags.DurationVar(field, f.Name, *field, f.Usage)
+		}
+	}
+	if err := flags.Parse(strings.Fields(line)); err != nil {
+		return c, err
+	}
+	return s.Complete(c), nil
+}
 
 // Help is the help of its command.
 func (s Simulator[C, P]) Help() string {

@@ -17,7 +17,7 @@ func TestTheOverlayNeedsItsRules(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
-			patchedtest.Falls(t, "gossip/spray", "TestProofs/"+proof, rule)
+			patchedtest.Falls(t, "gossip/internal/overlay", "TestProofs/"+proof, rule)
 		})
 	}
 }

@@ -6,12 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
+	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 )
 
@@ -20,7 +18,7 @@ func TestALineRepeatsItsRun(t *testing.T) {
 	t.Parallel()
 	repeats(t, sim.Simulator(), []string{"--scopes 3 --takeover mixed --locks process --unequal-leases", "--seed 0 --steps 7"})
 	repeats(t, committee.Simulator(), []string{"--nodes 7 --needed 6 --intents 3 --range 40 --faults 9s --calm --policy ring"})
-	repeats(t, crowd.Simulator(), []string{"--nodes 9 --contacts 2 --loss 5 --stalls --diameter 6 --rounds 90 --electors 3", "--policy paper"})
+	repeats(t, gossiptest.Simulator(), []string{"--nodes 9 --contacts 2 --loss 5 --stalls --diameter 6 --rounds 90 --electors 3", "--policy paper"})
 	repeats(t, bulletin.Simulator(), []string{"--nodes 9 --members 6 --clients 2 --loss 5 --stalls --calm --faults 9s"})
 }
 
@@ -48,11 +46,9 @@ func repeats[C, P any](t *testing.T, s world.Simulator[C, P], asked []string) {
 // asks returns the configuration that flags ask for.
 func asks[C, P any](t *testing.T, s world.Simulator[C, P], line string) C {
 	t.Helper()
-	var c C
-	flags := pflag.NewFlagSet(s.Name, pflag.ContinueOnError)
-	addFlags(flags, s.AllFlags(&c))
-	if err := flags.Parse(strings.Fields(line)); err != nil {
+	c, err := s.Asked(line)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Complete(c)
+	return c
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
+	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/worldtest"
 )
@@ -35,7 +35,7 @@ func TestTheWordsAreOnThePage(t *testing.T) {
 	t.Parallel()
 	worldtest.Page(t, page, "./cmd/conch/internal/lab",
 		words(t, "words of every world", sim.Simulator(), true), words(t, "words of the election", sim.Simulator(), false),
-		words(t, "words of gossip", crowd.Simulator(), false), words(t, "words of the log", bulletin.Simulator(), false),
+		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", bulletin.Simulator(), false),
 		words(t, "words of the sequencer", committee.Simulator(), false))
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/service/contracts"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
+	"github.com/conchhq/conch/cmd/conch/internal/service/gossip"
 	"github.com/conchhq/conch/cmd/conch/internal/service/logs"
-	"github.com/conchhq/conch/cmd/conch/internal/service/overlay"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 	"github.com/conchhq/conch/cmd/conch/internal/service/transactions"
 )
@@ -23,12 +23,12 @@ func Kinds() []node.Kind {
 		files.Kind(),
 		peers.Kind(),
 		contracts.Kind(),
-		overlay.Kind(),
+		gossip.Kind(),
 		logs.Kind(),
 	}
 }
 
 // Commands lists their commands.
 func Commands() []cli.Commands {
-	return []cli.Commands{transactions.Commands, contracts.Commands, overlay.Commands, logs.Commands}
+	return []cli.Commands{transactions.Commands, contracts.Commands, gossip.Commands, logs.Commands}
 }

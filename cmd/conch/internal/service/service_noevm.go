@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
+	"github.com/conchhq/conch/cmd/conch/internal/service/gossip"
 	"github.com/conchhq/conch/cmd/conch/internal/service/logs"
-	"github.com/conchhq/conch/cmd/conch/internal/service/overlay"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 )
 
@@ -19,10 +19,10 @@ func Kinds() []node.Kind {
 		roles.Kind(),
 		files.Kind(),
 		peers.Kind(),
-		overlay.Kind(),
+		gossip.Kind(),
 		logs.Kind(),
 	}
 }
 
 // Commands lists their commands.
-func Commands() []cli.Commands { return []cli.Commands{overlay.Commands, logs.Commands} }
+func Commands() []cli.Commands { return []cli.Commands{gossip.Commands, logs.Commands} }

@@ -9,8 +9,6 @@ import (
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/gossip"
-	"github.com/conchhq/conch/gossip/agent"
-	"github.com/conchhq/conch/gossip/wire"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -41,34 +39,30 @@ type peer struct {
 // one is an agent with its place in the network.
 type one struct {
 	endpoint *mtls.Endpoint
-	agent    *agent.Agent
+	agent    *gossip.Agent
 }
 
 // open prepares an agent, which listens already.
 func (s settings) open(say func(word)) (*one, error) {
 	network := mtls.Config{Self: s.Name, Listen: s.Listen, Key: s.Key, Certificate: s.Certificate, CA: s.CA, Roam: true}
 	site := gossip.Namespace{Name: namespace}
-	cfg := agent.Config{Namespaces: []gossip.Namespace{site}, Contacts: []string{}, Round: Round, Tell: func(e agent.Event) { tell(e, say) }}
+	cfg := gossip.Config{Namespaces: []gossip.Namespace{site}, Contacts: []string{}, Round: Round, Tell: func(e gossip.Event) { tell(e, say) }}
 	for _, e := range s.Electors {
 		key, err := mtls.ParseFingerprint(e.Key)
 		if err != nil {
 			return nil, err
 		}
-		cfg.Namespaces[0].Electors = append(cfg.Namespaces[0].Electors, wire.Subject(key))
+		cfg.Namespaces[0].Electors = append(cfg.Namespaces[0].Electors, gossip.Subject(key))
 		if e.Name != s.Name {
 			network.Peers = append(network.Peers, mtls.Peer{Name: e.Name, URL: "https://" + e.Address, Key: e.Key})
-			cfg.Peers = append(cfg.Peers, agent.Peer{Name: e.Name, Address: e.Address, Subject: wire.Subject(key)})
+			cfg.Peers = append(cfg.Peers, gossip.Peer{Name: e.Name, Address: e.Address, Subject: gossip.Subject(key)})
 		}
 	}
 	for _, c := range s.Contacts {
-		cfg.Peers = append(cfg.Peers, agent.Peer{Name: c.Name, Address: c.Address})
+		cfg.Peers = append(cfg.Peers, gossip.Peer{Name: c.Name, Address: c.Address})
 		cfg.Contacts = append(cfg.Contacts, c.Name)
 	}
 	identity, err := mtls.LoadIdentity(s.Key, s.Certificate)
-	if err != nil {
-		return nil, err
-	}
-	scheme, err := gossip.NewPinned(identity.Signer())
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +70,8 @@ func (s settings) open(say func(word)) (*one, error) {
 	if o.endpoint, err = mtls.New(network); err != nil {
 		return nil, err
 	}
-	cfg.Transport, cfg.Address, cfg.Self, cfg.Scheme = o.endpoint, o.endpoint.Addr().String(), scheme.Subject(), scheme
-	if o.agent, err = agent.New(cfg); err != nil {
+	cfg.Transport, cfg.Address, cfg.Key = o.endpoint, o.endpoint.Addr().String(), identity.Signer()
+	if o.agent, err = gossip.New(cfg); err != nil {
 		over, cancel := context.WithCancel(context.Background())
 		cancel()
 		return nil, errors.Join(err, o.endpoint.Run(over)) // which closes it
@@ -86,11 +80,11 @@ func (s settings) open(say func(word)) (*one, error) {
 }
 
 // tell says what the bench wants to know.
-func tell(e agent.Event, say func(word)) {
+func tell(e gossip.Event, say func(word)) {
 	switch e := e.(type) {
-	case agent.Leader:
+	case gossip.Leader:
 		say(word{Kind: named, Name: e.Leader.Name, At: fence.Boottime()})
-	case agent.News:
+	case gossip.News:
 		say(word{Kind: heard, Name: e.Topic, At: fence.Boottime()})
 	}
 }

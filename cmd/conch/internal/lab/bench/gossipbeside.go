@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/members"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
 )
 
 // besideAll measures the other libraries once, if they are there.
@@ -61,7 +60,7 @@ func thousands(ctx context.Context, cfg Config, r *Report) error {
 	const short, long, perSecond = 60, 160, 10 // rounds
 	var bytes [2]int64
 	for i, rounds := range []int{short, long} {
-		stats, err := simulated(ctx, crowd.Config{Nodes: a.simulated, Electors: a.electors, Scene: "calm", Rounds: rounds, Seed: 1})
+		stats, err := simulated(ctx, "--nodes %d --electors %d --scene calm --rounds %d", a.simulated, a.electors, rounds)
 		if err != nil {
 			return err
 		}

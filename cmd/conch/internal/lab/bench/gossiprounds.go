@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
+	"github.com/conchhq/conch/gossip/gossiptest"
 )
 
 // What gossip was asked to be in rounds, with 5 to 5,000 nodes and 0 to 20 % of the messages lost. In a calm time no reign is needless.
@@ -59,7 +59,7 @@ func longestOf(ctx context.Context, scene string, nodes int, electors []int) (lo
 	}
 	for _, few := range electors {
 		for _, loss := range losses {
-			s, err := simulated(ctx, crowd.Config{Nodes: nodes, Electors: few, Loss: loss, Scene: scene, Seed: 1})
+			s, err := simulated(ctx, "--nodes %d --electors %d --loss %d --scene %s", nodes, few, loss, scene)
 			if err != nil {
 				return 0, err
 			}
@@ -79,7 +79,7 @@ func needless(ctx context.Context, cfg Config, r *Report) error {
 	var reigns int64
 	for _, nodes := range a.sizes {
 		for _, loss := range []int{0, 5, 20} {
-			s, err := simulated(ctx, crowd.Config{Nodes: nodes, Electors: min(nodes, a.electors), Loss: loss, Scene: "calm", Rounds: calmFor, Seed: 1})
+			s, err := simulated(ctx, "--nodes %d --electors %d --loss %d --scene calm --rounds %d", nodes, min(nodes, a.electors), loss, calmFor)
 			if err != nil {
 				return err
 			}
@@ -90,12 +90,17 @@ func needless(ctx context.Context, cfg Config, r *Report) error {
 	return nil
 }
 
-// simulated returns the figures of a run that keeps all promises.
-func simulated(ctx context.Context, c crowd.Config) (map[string]int64, error) {
+// simulated returns the figures of a run with such flags that keeps all promises.
+func simulated(ctx context.Context, flags string, args ...any) (map[string]int64, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	report := crowd.Run(c)
+	crowd := gossiptest.Simulator()
+	asked, err := crowd.Asked(fmt.Sprintf(flags, args...))
+	if err != nil {
+		return nil, err
+	}
+	report := crowd.Run(asked)
 	if len(report.Violations) > 0 {
 		return nil, fmt.Errorf("the simulated crowd breaks a promise: %s: %s", report.Violations[0].Invariant, report.Violations[0].Detail)
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/board"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/mesh"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/spread"
+	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/pause"
 )
 
@@ -245,7 +245,7 @@ func logSpreads(ctx context.Context, cfg Config, r *Report) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	on := mesh.Grow(followers+1, 1)
+	on := gossiptest.Grow(followers+1, 1)
 	for _, of := range []struct {
 		name string
 		size int

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/mesh"
+	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/txlog"
@@ -85,7 +85,7 @@ func (s Shape) prepare(ctx context.Context) (all []settings, g txlog.Genesis, er
 func (s Shape) connect(all []settings) {
 	on := make([][]int, len(all))
 	if s.Followers > 0 {
-		on = mesh.Grow(len(all), 1)
+		on = gossiptest.Grow(len(all), 1)
 	}
 	for i := range all {
 		for j := range all {

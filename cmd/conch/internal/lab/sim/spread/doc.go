@@ -1,8 +1,8 @@
 // Package spread measures how entries of a log get from a leader to a crowd of followers, in a deterministic world.
 //
-//	result, err := spread.Run(spread.Config{Loss: 5, Seed: 1}, mesh.Grow(5001, 1))
+//	result, err := spread.Run(spread.Config{Loss: 5, Seed: 1}, gossiptest.Grow(5001, 1))
 //
-// Under test is the production code: each node has a [follower.Machine]. The overlay is given (package mesh grows one). The loops, the network, the store and the gossip are simulated.
+// Under test is the production code: each node has a [follower.Machine]. The overlay is given (gossiptest.Grow grows one). The loops, the network, the store and the gossip are simulated.
 //
 // # The world
 //

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/mesh"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/spread"
+	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
@@ -26,7 +26,7 @@ func run(t *testing.T, c spread.Config, on [][]int) spread.Result {
 // the last in 40, and no node gives an entry more than 25 times: nobody carries the crowd. Large entries too.
 func TestFigures(t *testing.T) {
 	t.Parallel()
-	on := mesh.Grow(crowd()+1, 1)
+	on := gossiptest.Grow(crowd()+1, 1)
 	for _, size := range []int{200, 50 << 10} {
 		for _, loss := range []int{0, 5} {
 			t.Run(fmt.Sprint(size, " bytes, ", loss, " %"), func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestFigures(t *testing.T) {
 // The figures need that others are asked (B9): without it a stall holds up all who pull through it.
 func TestOthersAreAsked(t *testing.T) {
 	t.Parallel()
-	r := run(t, spread.Config{Seed: 1, Loss: 5, Entries: 10, Alone: true}, mesh.Grow(crowd()+1, 1))
+	r := run(t, spread.Config{Seed: 1, Loss: 5, Entries: 10, Alone: true}, gossiptest.Grow(crowd()+1, 1))
 	if spread.Delays(r.Last) <= 40 {
 		t.Errorf("the last has an entry after %.1f delays although nobody but the first is asked", spread.Delays(r.Last))
 	}
@@ -57,7 +57,7 @@ func TestOthersAreAsked(t *testing.T) {
 func TestAThousandInASecond(t *testing.T) {
 	t.Parallel()
 	nodes := min(crowd(), 300)
-	r := run(t, spread.Config{Seed: 2, Loss: 5, Entries: 1000, Every: time.Millisecond}, mesh.Grow(nodes+1, 2))
+	r := run(t, spread.Config{Seed: 2, Loss: 5, Entries: 1000, Every: time.Millisecond}, gossiptest.Grow(nodes+1, 2))
 	t.Logf("p50 %.1f, p99 %.1f, last %.1f; %.2f pulls for an entry; %d bytes an entry and node", spread.Delays(r.P50), spread.Delays(r.P99), spread.Delays(r.Last), r.Pulls, r.Bytes)
 	if r.Missing > 0 || r.Last > time.Second || r.Pulls > 0.5 {
 		t.Errorf("%d are missing, the last came after %v, and there were %.2f pulls for an entry", r.Missing, r.Last, r.Pulls)
@@ -68,8 +68,8 @@ func TestAThousandInASecond(t *testing.T) {
 func TestRunsAreEqual(t *testing.T) {
 	t.Parallel()
 	c := spread.Config{Seed: 3, Loss: 5, Entries: 3}
-	one := run(t, c, mesh.Grow(40, 3))
-	if two := run(t, c, mesh.Grow(40, 3)); one != two {
+	one := run(t, c, gossiptest.Grow(40, 3))
+	if two := run(t, c, gossiptest.Grow(40, 3)); one != two {
 		t.Errorf("one run gives %+v, the other %+v", one, two)
 	}
 }

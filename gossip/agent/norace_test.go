@@ -1,8 +1,0 @@
-//go:build !race
-
-package agent_test
-
-const (
-	raced = false
-	large = 50
-)

@@ -1,5 +1,0 @@
-//go:build !race
-
-package spray
-
-const raced = false
