@@ -40,7 +40,7 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 # which makes them six to seventeen times slower; make nightly has them with it too.
 MACHINES := ./gossip ./sequencer/book ./sequencer/coordinator ./sequencer/ranking ./sequencer/sender ./sequencer/wire ./txlog/courier ./txlog/follower \
 	./txlog/member ./txlog/quorum
-WORLDS   := ./cmd/conch/internal/lab/sim/... ./gossip/spray ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin $(MACHINES)
+WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./gossip/spray ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin $(MACHINES)
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 
 # A program with the race detector otherwise sleeps for a second before it ends, and so does

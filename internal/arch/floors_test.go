@@ -10,7 +10,7 @@ import (
 // not listed is a leaf: it is on the ground floor and imports no other room.
 var floors = [][]string{
 	{"fence"},
-	{"internal/pg", "chain", "transport", "deploy"},
+	{"internal/pg", "internal/world", "chain", "transport", "deploy"},
 	{"election", "pending", "sequencer", "gossip", "txlog", "schedule", "chunksync"},
 	{"cmd"},
 	{"examples"},
@@ -70,6 +70,7 @@ func floorWalls() []wall {
 				{"fence looks up", rooms(room("./fence", "./election")), "./fence must not import ./election"},
 				{"a test looks up", rooms(room("./fence").tested("./election")), "the tests of ./fence must not import ./election"},
 				{"chain looks sideways", rooms(room("./chain", "./transport")), "./chain must not import ./transport"},
+				{"the frame of worlds knows a wing", rooms(room(frame, "./gossip")), frame + " must not import ./gossip"},
 				{"a leaf looks out", rooms(room("./internal/clock", "./fence")), "./internal/clock must not import ./fence"},
 				{"a leaf is imported by fence", rooms(room("./fence", "./internal/clock")), "./fence must not import ./internal/clock"},
 				{"the library looks at the binary", rooms(room("./election", "./cmd/conch/internal/web")), "./election must not import"},
@@ -102,7 +103,7 @@ func floorWalls() []wall {
 				{"a service of two wings", rooms(room(services+"/files", "./election", "./chunksync", "./pending")), services + "/files joins the wings [chunksync election pending]"},
 				{"the node joins", rooms(room("./cmd/conch/internal/node", "./election", "./pending")), "./cmd/conch/internal/node joins"},
 				{"cli joins", rooms(room("./cmd/conch/internal/cli", "./election", "./gossip")), "./cmd/conch/internal/cli joins the wings [election gossip]"},
-				{"a simulated world joins", rooms(room(lab+"/sim/world", "./txlog", "./gossip")), lab + "/sim/world joins"},
+				{"a simulated world joins", rooms(room(lab+"/sim/spread", "./txlog", "./gossip")), lab + "/sim/spread joins"},
 			},
 		},
 		{

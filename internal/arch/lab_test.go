@@ -9,6 +9,7 @@ const (
 	binary     = "./cmd/conch"
 	lab        = "./cmd/conch/internal/lab"
 	laboratory = "./cmd/conch/conch-lab" // the program of the laboratory
+	frame      = "./internal/world"      // of all simulated worlds
 )
 
 // judges are the rooms of the laboratory that tests of the product may import: three judge, and skew turns a clock.
@@ -30,16 +31,49 @@ func labWalls() []wall {
 			},
 		},
 		{
+			name: "1 worlds are for tests and the laboratory", check: checkWorlds,
+			why: "a simulated world has other clocks and networks than those that users have, and code that ships must not know them",
+			breaches: []breach{
+				{"a wing", rooms(room("./gossip", frame)), "./gossip must not import the world " + frame},
+				{"a room beside a wing's world", rooms(room("./gossip/agent", "./gossip/internal/crowd"), room("./gossip/internal/crowd", frame)), "./gossip/agent must not import the world ./gossip/internal/crowd"},
+				{"a room of the command", rooms(room("./cmd/conch/internal/node", frame)), "./cmd/conch/internal/node must not import the world " + frame},
+				{"a story", rooms(room("./pending", frame+"/story")), "./pending must not import the world " + frame + "/story"},
+			},
+		},
+		{
 			name: "1 conch links what users run, and nothing else", check: checkLinked,
 			why: "what tests, shows, measures or simulates makes the program of every user larger, and its flags and its start slower",
 			breaches: []breach{
 				{"testing", house{links: []string{"fmt", "testing"}}, "./cmd/conch must not link testing"},
 				{"a part of it", house{links: []string{"testing/iotest"}}, "./cmd/conch must not link testing/iotest"},
 				{"a room for tests", house{links: []string{"./chain", "./chain/chaintest"}}, "./cmd/conch must not link ./chain/chaintest"},
-				{"a simulated world", house{links: []string{lab + "/sim/world"}}, "./cmd/conch must not link " + lab + "/sim/world"},
+				{"a simulated world", house{links: []string{lab + "/sim"}}, "./cmd/conch must not link " + lab + "/sim"},
+				{"what worlds stand on", house{links: []string{frame + "/story"}}, "./cmd/conch must not link " + frame + "/story"},
 			},
 		},
 	}
+}
+
+// checkWorlds takes what stands on the frame, in a folder internal of a wing, for a world of that wing: only tests, rooms for tests, other
+// worlds and the laboratory may know it.
+func checkWorlds(h house) (complaints []string) {
+	worlds := map[string]bool{}
+	for _, p := range h.packages {
+		floor, _ := floorOf(p.path)
+		stands := slices.ContainsFunc(p.imports, func(to string) bool { return inside(to, frame) })
+		worlds[p.path] = inside(p.path, frame) || stands && floor == wingFloor && strings.Contains(p.path, "/internal/")
+	}
+	for _, p := range h.packages {
+		if inside(p.path, lab) || worlds[p.path] || isTestRoom(p.path) {
+			continue
+		}
+		for _, to := range p.imports {
+			if worlds[to] || inside(to, frame) {
+				complaints = append(complaints, p.path+" must not import the world "+to)
+			}
+		}
+	}
+	return complaints
 }
 
 func checkLab(h house) (complaints []string) {
@@ -64,7 +98,7 @@ func checkLab(h house) (complaints []string) {
 // checkLinked looks at all that is linked into the program: what libraries of others import, too.
 func checkLinked(h house) (complaints []string) {
 	for _, linked := range h.links {
-		if inside(linked, "testing") || inside(linked, lab) || isHouse(linked) && isTestRoom(linked) {
+		if inside(linked, "testing") || inside(linked, lab) || inside(linked, frame) || isHouse(linked) && isTestRoom(linked) {
 			complaints = append(complaints, binary+" must not link "+linked)
 		}
 	}

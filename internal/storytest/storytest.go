@@ -20,7 +20,7 @@
 //     go test ./election -run TestTable -update, and read the diff: every line is a decision.
 //  4. If the machine makes a new promise, rules_test.go watches for it, in stories, table and random worlds.
 //  5. If a new rule keeps it safe, name the rule in the simulator of elections and break it where the world can, or by a diff in
-//     cmd/conch/internal/lab/patched. TestRules there must find the seed that fails without it. Then a row in the table of rules of
+//     internal/world/patched. TestRules there must find the seed that fails without it. Then a row in the table of rules of
 //     docs/ARCHITECTURE.md, and the rule in the model, or there why not.
 //  6. If the mint has to answer something new, electiontest asks both mints for it: Store plays it, conch.bid and the other
 //     functions do it.
@@ -37,7 +37,7 @@ import (
 const indent = "    "
 
 // Break is the word with which a story names a rule: "with break=keep-early" in its first lines. It is of a machine without that rule, and is
-// played only in a build that a patch has taken it from, which the variable Without names (cmd/conch/internal/lab/patched).
+// played only in a build that a patch has taken it from, which the variable Without names (internal/world/patched).
 const (
 	Break   = "break"
 	Without = "CONCH_WITHOUT"

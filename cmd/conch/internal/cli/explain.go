@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/conchhq/conch/cmd/conch/internal/nearest"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/nearest"
 )
 
 // failure marks an error of a command that was called correctly, and has its exit code. Any other error

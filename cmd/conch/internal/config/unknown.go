@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/conchhq/conch/cmd/conch/internal/nearest"
+	"github.com/conchhq/conch/internal/nearest"
 )
 
 // renamed maps the names of keys in FORGE's documents to ours (F10).

@@ -1,4 +1,4 @@
-package lab_test
+package lab
 
 import (
 	"reflect"
@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // The line that repeats a run gives its configuration again: in each scene, without each rule, and with whatever else was asked for.
@@ -50,7 +50,7 @@ func asks[C, P any](t *testing.T, s world.Simulator[C, P], line string) C {
 	t.Helper()
 	var c C
 	flags := pflag.NewFlagSet(s.Name, pflag.ContinueOnError)
-	s.AllFlags(flags, &c)
+	addFlags(flags, s.AllFlags(&c))
 	if err := flags.Parse(strings.Fields(line)); err != nil {
 		t.Fatal(err)
 	}

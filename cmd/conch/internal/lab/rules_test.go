@@ -12,9 +12,9 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/patched/patchedtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,17 +7,18 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/patched"
 )
 
 func (l lab) sim() *cobra.Command {
@@ -37,7 +38,7 @@ func simulator[C, P any](l lab, s world.Simulator[C, P]) *cobra.Command {
 	var trace, quiet bool
 	cmd := &cobra.Command{Use: s.Name, Aliases: s.Aliases, Short: s.Short, Long: s.Help(), Example: s.Example, Args: cli.NoArguments}
 	flags := cmd.Flags()
-	s.AllFlags(flags, &c)
+	addFlags(flags, s.AllFlags(&c))
 	at := s.Common(&c)
 	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
 	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
@@ -71,6 +72,24 @@ func simulator[C, P any](l lab, s world.Simulator[C, P]) *cobra.Command {
 	})
 	withStories(l, cmd, s, at.Break)
 	return cmd
+}
+
+// addFlags adds the flags of a world, whose defaults its fields have.
+func addFlags(to *pflag.FlagSet, flags world.Flags) {
+	for _, f := range flags {
+		switch field := f.Field.(type) {
+		case *int:
+			to.IntVar(field, f.Name, *field, f.Usage)
+		case *uint64:
+			to.Uint64Var(field, f.Name, *field, f.Usage)
+		case *bool:
+			to.BoolVar(field, f.Name, *field, f.Usage)
+		case *string:
+			to.StringVar(field, f.Name, *field, f.Usage)
+		case *time.Duration:
+			to.DurationVar(field, f.Name, *field, f.Usage)
+		}
+	}
 }
 
 // complete sets what the flags leave out, and returns what is wrong with them. A flag of 0, or a false one, that the world needs

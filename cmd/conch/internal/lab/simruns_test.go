@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // An interrupt does not wait for the runs that are under way. What was made until then is summed up, and nothing more.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/patched"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
 // withStories adds --story to the command of a simulator, which has all other flags.

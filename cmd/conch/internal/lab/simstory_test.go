@@ -15,14 +15,14 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // The page that teaches to write stories, and the list of their words.
 const (
 	page      = "../../../../docs/simulation.md"
-	wordsPage = "sim/story/words.md"
+	wordsPage = "../../../../internal/world/story/words.md"
 )
 
 // play runs conch-lab sim with a story on its standard input.

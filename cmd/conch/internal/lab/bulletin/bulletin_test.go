@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // B8 to B15, B18, B20, V1 to V8: logs of one to seven members under every fault, with messages lost and stalled.

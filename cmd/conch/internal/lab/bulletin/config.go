@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // round is what the other worlds count in too: one tick of a member.

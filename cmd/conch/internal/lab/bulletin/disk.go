@@ -3,7 +3,7 @@ package bulletin
 import (
 	"slices"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/store"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world/patched/patchedtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 	"github.com/conchhq/conch/txlog/kv/kvtest"
 )
 

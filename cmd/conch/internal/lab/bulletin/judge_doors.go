@@ -3,7 +3,7 @@ package bulletin
 import (
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // door is one term's act door at one node, in true time.

@@ -1,6 +1,6 @@
 package bulletin
 
-import "github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+import "github.com/conchhq/conch/internal/world"
 
 // The rules that this world itself leaves out.
 const (

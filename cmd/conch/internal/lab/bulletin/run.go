@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/txlog"
 )
 

@@ -3,9 +3,7 @@ package bulletin
 import (
 	"slices"
 
-	"github.com/spf13/pflag"
-
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // Simulator is what runs logs.
@@ -55,13 +53,13 @@ func common(c *Config) world.Common {
 	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
 }
 
-func flags(f *pflag.FlagSet, c *Config) {
-	f.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 60; default 7, or what --scene needs")
-	f.IntVar(&c.Members, "members", 0, "how many of them decide, 1 to 9; default 5, or what --scene needs")
-	f.IntVar(&c.Clients, "clients", 0, "how many clients ask for goals (default 4)")
-	f.Uint64Var(&c.Seed, "seed", 0, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
-	f.DurationVar(&c.Faults, "faults", 0, "for how long there are faults (default 40s, or what --scene needs)")
-	f.IntVar(&c.Loss, "loss", 0, "how many of a hundred messages are lost")
-	f.BoolVar(&c.Stalls, "stalls", false, "what is lost comes later, as on a connection, and holds up all after it")
-	f.BoolVar(&c.Calm, "calm", false, "a world without faults")
+func flags(f *world.Flags, c *Config) {
+	f.Add("nodes", &c.Nodes, "how many nodes, 1 to 60; default 7, or what --scene needs")
+	f.Add("members", &c.Members, "how many of them decide, 1 to 9; default 5, or what --scene needs")
+	f.Add("clients", &c.Clients, "how many clients ask for goals (default 4)")
+	f.Add("seed", &c.Seed, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
+	f.Add("faults", &c.Faults, "for how long there are faults (default 40s, or what --scene needs)")
+	f.Add("loss", &c.Loss, "how many of a hundred messages are lost")
+	f.Add("stalls", &c.Stalls, "what is lost comes later, as on a connection, and holds up all after it")
+	f.Add("calm", &c.Calm, "a world without faults")
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // B10 to B13, B15, B18, B20, V1, V3 to V7, told. With -update they are written anew: read the diff.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/internal/world/story"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
 )

@@ -3,8 +3,8 @@ package sim
 import (
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // caller is a program elsewhere that asks a node over the network whether it may act. It counts

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // Config describes one run of an election. Equal configurations give equal reports.

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // databaseName is the name of the database in the network.

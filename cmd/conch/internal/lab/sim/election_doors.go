@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // doorJudge checks the doors of one scope: no two terms may act at once.

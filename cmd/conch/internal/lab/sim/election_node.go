@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // node is a machine: its clock, and the processes that run on it.

@@ -1,9 +1,9 @@
 package sim
 
 import (
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // rules are broken by the world, or by the model of the mint, which knows them by their names ([electiontest.Rule]). Production code

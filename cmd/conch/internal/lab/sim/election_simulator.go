@@ -1,9 +1,7 @@
 package sim
 
 import (
-	"github.com/spf13/pflag"
-
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // Simulator is what runs elections. It has no scenes: each run has every fault, and a drill at its end.
@@ -42,12 +40,13 @@ func common(c *Config) world.Common {
 	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Break: &c.Break, Trace: &c.Trace, Telling: &c.told}
 }
 
-func flags(f *pflag.FlagSet, c *Config) {
-	f.IntVar(&c.Nodes, "nodes", 0, "how many nodes (default 3)")
-	f.Uint64Var(&c.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
-	f.StringVar(&c.Locks, "locks", "", "session, process or mixed: how nodes keep what they win; default session, or what --break needs")
-	f.StringVar((*string)(&c.Takeover), "takeover", "", "strict, fast or keep; or mixed: each process draws strict or fast (default \"strict\")")
-	f.IntVar(&c.Scopes, "scopes", 0, "how many scopes each node campaigns for (default 1)")
-	f.IntVar(&c.Steps, "steps", 0, "how many events until the faults end (default 1500)")
-	f.BoolVar(&c.UnequalLeases, "unequal-leases", false, "give every node a different lease")
+func flags(f *world.Flags, c *Config) {
+	c.Seed = 1
+	f.Add("nodes", &c.Nodes, "how many nodes (default 3)")
+	f.Add("seed", &c.Seed, "seed of the run; with --runs that of the first one")
+	f.Add("locks", &c.Locks, "session, process or mixed: how nodes keep what they win; default session, or what --break needs")
+	f.Add("takeover", (*string)(&c.Takeover), "strict, fast or keep; or mixed: each process draws strict or fast (default \"strict\")")
+	f.Add("scopes", &c.Scopes, "how many scopes each node campaigns for (default 1)")
+	f.Add("steps", &c.Steps, "how many events until the faults end (default 1500)")
+	f.Add("unequal-leases", &c.UnequalLeases, "give every node a different lease")
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
 // texts are the stories that this world brings along.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // Stories of elections, told. With -update they are written anew: read the diff.

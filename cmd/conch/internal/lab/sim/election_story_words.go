@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
 // Words implements story.World.

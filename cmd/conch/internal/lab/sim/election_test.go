@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // nightly returns how many of the seeds of make test-whole this run takes: a few by day, as many as it

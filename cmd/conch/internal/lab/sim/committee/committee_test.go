@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/worldtest"
 	"github.com/conchhq/conch/sequencer/ranking"
 )
 

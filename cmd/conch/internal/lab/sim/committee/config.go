@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/sequencer/ranking"
 )
 

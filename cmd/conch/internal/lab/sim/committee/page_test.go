@@ -3,7 +3,7 @@ package committee_test
 import (
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/endorser"
 	"github.com/conchhq/conch/sequencer/sender"

@@ -4,9 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/sequencer/ranking"
 )
 
@@ -55,13 +53,13 @@ func common(c *Config) world.Common {
 	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
 }
 
-func flags(f *pflag.FlagSet, c *Config) {
-	f.IntVar(&c.Nodes, "nodes", 0, "how many organisations; default 5, or what --scene needs")
-	f.Uint64Var(&c.Seed, "seed", 0, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
-	f.IntVar(&c.Intents, "intents", 0, "how many intents users hand in while there are faults (default 40)")
-	f.IntVar(&c.Needed, "needed", 0, "how many endorsements an attempt needs; default a majority")
-	f.Uint64Var(&c.Range, "range", 0, "for how many blocks the ranking stays the same (default 10)")
-	f.DurationVar(&c.Faults, "faults", 0, "for how long there are faults (default 1m0s)")
-	f.BoolVar(&c.Calm, "calm", false, "a world without faults")
-	f.StringVar(&c.Policy, "policy", "", "by which `name` the committee is ranked: "+strings.Join(ranking.Names(), " or ")+"; default the first")
+func flags(f *world.Flags, c *Config) {
+	f.Add("nodes", &c.Nodes, "how many organisations; default 5, or what --scene needs")
+	f.Add("seed", &c.Seed, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
+	f.Add("intents", &c.Intents, "how many intents users hand in while there are faults (default 40)")
+	f.Add("needed", &c.Needed, "how many endorsements an attempt needs; default a majority")
+	f.Add("range", &c.Range, "for how many blocks the ranking stays the same (default 10)")
+	f.Add("faults", &c.Faults, "for how long there are faults (default 1m0s)")
+	f.Add("calm", &c.Calm, "a world without faults")
+	f.Add("policy", &c.Policy, "by which `name` the committee is ranked: "+strings.Join(ranking.Names(), " or ")+"; default the first")
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world/patched/patchedtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // P7 to P19, P21 to P31, P35, P39, P40, P42 in a committee: the stories of document 002, message by message. Each is

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
 // Words implements story.World.

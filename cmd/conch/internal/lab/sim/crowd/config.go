@@ -4,8 +4,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // round is the unit of all figures.

@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/patched/patchedtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // B3, B4, B18, B19: crowds of 2 to 20 nodes, at night of 40, under every fault, with electors and without, each with messages lost and stalled.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/spray"
 	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/internal/world"
 )
 
 const namespace = "site"

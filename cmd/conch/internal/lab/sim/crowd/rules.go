@@ -1,6 +1,6 @@
 package crowd
 
-import "github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+import "github.com/conchhq/conch/internal/world"
 
 // The rules that the world breaks: by a scheme to which every signature is right, and in what a node sends. Package patched
 // breaks the others.

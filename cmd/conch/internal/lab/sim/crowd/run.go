@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/internal/world"
 )
 
 const (

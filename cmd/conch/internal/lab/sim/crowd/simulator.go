@@ -1,10 +1,8 @@
 package crowd
 
 import (
-	"github.com/spf13/pflag"
-
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // Simulator is what runs crowds.
@@ -54,14 +52,14 @@ func common(c *Config) world.Common {
 	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
 }
 
-func flags(f *pflag.FlagSet, c *Config) {
-	f.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 5000; default 50, or what --scene needs")
-	f.Uint64Var(&c.Seed, "seed", 0, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
-	f.IntVar(&c.Rounds, "rounds", 0, "for how many rounds there are faults (default 300), or a scene lasts")
-	f.IntVar(&c.Electors, "electors", 0, "how many of them may lead; default all, or what --scene needs")
-	f.IntVar(&c.Contacts, "contacts", 0, "how many nodes all others have in their configuration, to join by (default 3)")
-	f.IntVar(&c.Loss, "loss", 0, "how many of a hundred messages are lost")
-	f.BoolVar(&c.Stalls, "stalls", false, "what is lost comes later, as on a connection, and holds up all after it")
-	f.IntVar(&c.Diameter, "diameter", 0, "a heartbeat is valid for twice as many rounds (default 4)")
-	f.StringVar(&c.Policy, "policy", "", "by which `name` a leader is named: "+gossip.Reign+" or "+gossip.Paper+"; default the first")
+func flags(f *world.Flags, c *Config) {
+	f.Add("nodes", &c.Nodes, "how many nodes, 1 to 5000; default 50, or what --scene needs")
+	f.Add("seed", &c.Seed, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
+	f.Add("rounds", &c.Rounds, "for how many rounds there are faults (default 300), or a scene lasts")
+	f.Add("electors", &c.Electors, "how many of them may lead; default all, or what --scene needs")
+	f.Add("contacts", &c.Contacts, "how many nodes all others have in their configuration, to join by (default 3)")
+	f.Add("loss", &c.Loss, "how many of a hundred messages are lost")
+	f.Add("stalls", &c.Stalls, "what is lost comes later, as on a connection, and holds up all after it")
+	f.Add("diameter", &c.Diameter, "a heartbeat is valid for twice as many rounds (default 4)")
+	f.Add("policy", &c.Policy, "by which `name` a leader is named: "+gossip.Reign+" or "+gossip.Paper+"; default the first")
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world/story"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // B16 to B19: the tests that document 003 asks for, told. With -update they are written anew: read the diff.

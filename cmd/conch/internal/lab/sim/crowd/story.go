@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
 // texts are the stories that this world brings along.

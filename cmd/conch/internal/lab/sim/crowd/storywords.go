@@ -3,10 +3,10 @@ package crowd
 import (
 	"fmt"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
 // Words implements story.World.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip/spray"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // overlay is the network while it grows.

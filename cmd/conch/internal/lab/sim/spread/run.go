@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
 )

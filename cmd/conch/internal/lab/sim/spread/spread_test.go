@@ -7,7 +7,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/mesh"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/spread"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // crowd is how many followers there is time for.

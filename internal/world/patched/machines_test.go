@@ -4,7 +4,7 @@ import (
 	"path"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
+	"github.com/conchhq/conch/internal/world/patched/patchedtest"
 )
 
 // The tests of machines fail without the rules that no world of a wing shows, or shows of another machine.

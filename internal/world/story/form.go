@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/nearest"
+	"github.com/conchhq/conch/internal/nearest"
 )
 
 // The parts of a form that a writer chooses. All other words of it are written as they are; what is in brackets may be left out.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/world/patched"
 )
 
 // limit bounds the run of one test.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/internal/storytest"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/patched"
+	"github.com/conchhq/conch/internal/world/patched/patchedtest"
 )
 
 var update = flag.Bool("update", false, "write the stories and the pages anew")

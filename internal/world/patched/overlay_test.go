@@ -3,7 +3,7 @@ package patched_test
 import (
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
+	"github.com/conchhq/conch/internal/world/patched/patchedtest"
 )
 
 // Without each rule of the overlay something falls (B23): incarnation and turn-away are broken by the world there.

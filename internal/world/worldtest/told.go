@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/internal/storytest"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
 // Texts plays each story of testdata/stories, which must violate nothing, and compares what is told with the file. With -update it

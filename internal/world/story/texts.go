@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/conchhq/conch/cmd/conch/internal/nearest"
+	"github.com/conchhq/conch/internal/nearest"
 )
 
 // folder is where a world keeps its own stories.

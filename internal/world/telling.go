@@ -3,7 +3,7 @@ package world
 import (
 	"io"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
 // Telling is the story that a run plays, and who reads what comes of it. Without a text there is none.

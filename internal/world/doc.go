@@ -35,7 +35,7 @@
 //
 // # Add a world
 //
-// A folder beside crowd and committee has:
+// A folder beside crowd and committee of the laboratory has:
 //
 //   - config.go: Config with Nodes, Seed, Break, Scene, Trace and Story, and what this world has besides; 0 is a default.
 //   - simulator.go: the [Simulator] with the texts of the command, a flag for each field, and the lists below. A line in
@@ -47,7 +47,7 @@
 //   - judge.go: the invariants, checked after each event that could break one. They share no code with the core.
 //   - faults.go, scenes.go: what goes wrong at random, and worlds with one trouble.
 //   - story.go, storywords.go: what a text of package story may say of this world. Texts that it brings along are in testdata/stories.
-//   - rules.go: the rules that a run can leave out. What the world cannot break needs a diff in lab/patched.
+//   - rules.go: the rules that a run can leave out. What the world cannot break needs a diff in package patched.
 //   - the tests of package worldtest: Seeds, Stories, Rules (each is needed), Equal (the same seed is the same run).
 //
 // What is below lab/sim runs without the race detector by day (WORLDS in the Makefile).

@@ -12,7 +12,7 @@ import (
 )
 
 // self is this package, below the root of the source.
-const self = "cmd/conch/internal/lab/patched"
+const self = "internal/world/patched"
 
 // extra is the file that a patched build adds to a package.
 const extra = "without_rule.go"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // toy is the configuration of a world that there is not.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
 // mostViolations is the number of violations at which a run ends.

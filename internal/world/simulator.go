@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"reflect"
 	"strings"
 
-	"github.com/spf13/pflag"
-
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
 // Rule is a rule of the design that a run can leave out, to show what it is for. C is the configuration of its world.
@@ -35,14 +34,29 @@ type Simulator[C, P any] struct {
 	Long     string // in which {scenes}, {stories} and {rules} stand for their lists
 	Example  string
 	Rules    []Rule[C]
-	Scenes   []Scene[C, P]            // the stories last
-	Common   func(*C) Common          // what it has in common with other kinds
-	Flags    func(*pflag.FlagSet, *C) // all others, in the order of a line that repeats a run
-	Complete func(C) C                // sets what a configuration leaves out, by Fill and as it likes
-	Validate func(C) error            // returns every fault of a complete configuration
+	Scenes   []Scene[C, P]    // the stories last
+	Common   func(*C) Common  // what it has in common with other kinds
+	Flags    func(*Flags, *C) // all others, in the order of a line that repeats a run; it sets what is the default of one
+	Complete func(C) C        // sets what a configuration leaves out, by Fill and as it likes
+	Validate func(C) error    // returns every fault of a complete configuration
 	Run      func(C) Report
 	Stories  fs.FS               // texts that it brings along
 	Kind     func(*C) story.Kind // what a story may say; its world is a run of the configuration
+}
+
+// Flag is a flag of a command that sets a field of a configuration.
+type Flag struct {
+	Name  string
+	Field any // *int, *uint64, *bool, *string or *time.Duration
+	Usage string
+}
+
+// Flags are those of a command.
+type Flags []Flag
+
+// Add adds a flag.
+func (f *Flags) Add(name string, field any, usage string) {
+	*f = append(*f, Flag{Name: name, Field: field, Usage: usage})
 }
 
 // Common points to what each configuration has.
@@ -100,14 +114,15 @@ func (s Simulator[C, P]) Begin(c C) Run {
 	return r
 }
 
-// AllFlags adds the flags of a command that runs a configuration.
-func (s Simulator[C, P]) AllFlags(flags *pflag.FlagSet, c *C) {
-	s.Flags(flags, c)
+// AllFlags returns the flags of a command that runs a configuration, whose fields are then their defaults.
+func (s Simulator[C, P]) AllFlags(c *C) (all Flags) {
+	s.Flags(&all, c)
 	at := s.Common(c)
 	if at.Scene != nil {
-		flags.StringVar(at.Scene, "scene", "", "a world with one `trouble`")
+		all.Add("scene", at.Scene, "a world with one `trouble`")
 	}
-	flags.StringVar(at.Break, "break", "", "leave out this `rule`")
+	all.Add("break", at.Break, "leave out this `rule`")
+	return all
 }
 
 // Line returns the command that repeats the run of a complete configuration.
@@ -116,21 +131,19 @@ func (s Simulator[C, P]) Line(c C) string {
 		return at.Telling.Text.Replay(s.Name, *at.Seed, *at.Break)
 	}
 	var all C
-	flags := pflag.NewFlagSet(s.Name, pflag.ContinueOnError)
-	flags.SortFlags = false
-	s.AllFlags(flags, &all)
+	flags := s.AllFlags(&all)
 	all = c
 	var line strings.Builder
 	fmt.Fprintf(&line, "conch-lab sim %s", s.Name)
-	flags.VisitAll(func(f *pflag.Flag) {
-		switch value := f.Value.String(); {
-		case value == f.DefValue && f.Name != "seed":
-		case f.Value.Type() == "bool":
+	for _, f := range flags {
+		switch field := reflect.ValueOf(f.Field).Elem(); {
+		case field.IsZero() && f.Name != "seed":
+		case field.Kind() == reflect.Bool:
 			fmt.Fprintf(&line, " --%s", f.Name)
 		default:
-			fmt.Fprintf(&line, " --%s %s", f.Name, value)
+			fmt.Fprintf(&line, " --%s %v", f.Name, field)
 		}
-	})
+	}
 	return line.String()
 }
 
