@@ -26,7 +26,7 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// Scan lists the transactions that an account has in the block of and its ancestors, by parent
 	// hashes, from a height on, also those that others signed. It reads at most so many blocks, and
 	// returns the height at which to go on.
-	Scan(ctx context.Context, of Block, account Account, from uint64, most int) (found []Placed, next uint64, err error)
+	Scan(ctx context.Context, of Block, account Account, from uint64, most int) (found []Inclusion, next uint64, err error)
 	// Prove reads a transaction and checks its bytes: they have this hash, and the account's
 	// signature. The error wraps ErrNotFound if the endpoint does not have it, and ErrUnproven if it
 	// has something else, or what the driver cannot decode.

@@ -1,11 +1,5 @@
 package chain
 
-// Placed is a transaction in a block.
-type Placed struct {
-	Inclusion
-	Block Block
-}
-
 // Claim says that a transaction is in a final block, on the word of one endpoint. Before anything
 // ends by it, a second opinion is asked for.
 //
@@ -13,7 +7,7 @@ type Placed struct {
 // Index counts as used in the state after Block, which is a recent one and need not be final: nodes keep the
 // states only of recent blocks (W14).
 type Claim struct {
-	Placed
+	Inclusion
 	// By is the endpoint that said so, and At the final block as of which it did. An endpoint that is
 	// asked about its own claim, or about one with an empty By, answers only once its final block has
 	// passed At. With Still the chain's head has not moved for Description.StillAfter, and At itself will do: the

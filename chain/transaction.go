@@ -62,7 +62,8 @@ type Signed struct {
 	Fee     Fee
 	// Gas is the most the attempt may spend. Put it into the call of later attempts for the
 	// slot: once this attempt has been executed, an estimate of the same call may fail.
-	Gas uint64
+	Gas    uint64
+	Filler bool // as in its Draft: it does nothing but use up its nonce
 }
 
 // Prepared is the answer to one draft: an attempt, or an error.
@@ -152,6 +153,7 @@ type Inclusion struct {
 	Account Account
 	Index   uint64
 	Hash    Hash
+	Block   Block
 	// Failed means that the transaction used its nonce and paid its fee, without effect.
 	Failed bool
 }

@@ -183,7 +183,7 @@ active [2] proctype branch() {
 	od
 }
 
-/* ---- conch: machine_proof.go, machine_vacant.go and machine_slot.go of pending, chain/evm/confirm.go ----- */
+/* ---- conch: machine_proving.go and machine_slot.go of pending, chain/evm/confirm.go ----- */
 
 /* Where endpoint e has backends. The first has them on both branches. */
 #if !defined(TWO)

@@ -76,7 +76,7 @@ func (s *deepSim) live() {
 	}
 	waits := func() bool { w, _ := s.store.Waiting(s.Context(), "a"); return w.Queued > 0 }
 	for range 1500 {
-		if s.m.phase == working && s.count() == s.m.next && !waits() {
+		if s.m.rows.phase == working && s.count() == s.m.next && !waits() {
 			break
 		}
 		s.goOn()
@@ -86,7 +86,7 @@ func (s *deepSim) live() {
 	}
 	s.stands = false
 	for range 3000 {
-		if s.m.idle() {
+		if s.m.isIdle() {
 			break
 		}
 		if s.goOn(); len(s.branch)-5 > s.final {
@@ -98,8 +98,8 @@ func (s *deepSim) live() {
 			s.Errorf("an intent is %v: %+v", r.Fate, r.Last)
 		}
 	}
-	if !s.m.idle() {
-		s.Errorf("not idle in the end: %d slots, %d runs", len(s.m.slots.all()), len(s.m.deep.order))
+	if !s.m.isIdle() {
+		s.Errorf("not idle in the end: %d slots, %d runs", len(s.m.slots.inOrder()), len(s.m.deep.order))
 	}
 }
 
@@ -158,7 +158,7 @@ func (s *deepSim) apply(most int) {
 	for s.pool[s.countWith(b)] != "" && len(b.with) < most {
 		index := s.countWith(b)
 		b.with = append(b.with, s.pool[index])
-		in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index, Hash: s.pool[index]})
+		in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index, Hash: s.pool[index], Block: b.Block})
 		delete(s.pool, index)
 	}
 	s.branch = append(s.branch, b)
@@ -207,7 +207,7 @@ func (s *deepSim) on(block chain.Block) bool {
 
 func (s *deepSim) check() {
 	s.Helper()
-	if s.m.phase != working {
+	if s.m.rows.phase != working {
 		return
 	}
 	seen := map[uint64]bool{}
@@ -217,7 +217,7 @@ func (s *deepSim) check() {
 		}
 		seen[index] = true
 	}
-	for _, one := range s.m.slots.all() {
+	for _, one := range s.m.slots.inOrder() {
 		if row := s.store.slots["a"][one.Index].last; one.saving == nil && !one.Final && (one.saved.Status != row.Status || one.saved.Block.Hash != row.Block.Hash) {
 			s.Fatalf("the slot %d is taken to be stored as %v, and is as %v", one.Index, one.saved, row)
 		}
@@ -307,28 +307,28 @@ func (s *deepSim) perform(a action) input {
 		q, _ := s.store.Queue(s.Context(), "a", a.Relaxed, a.Most)
 		out := stored{Left: q.Left}
 		for i := range q.Oldest {
-			out.Slots = append(out.Slots, Slot{Index: a.First + uint64(i), Intent: &q.Oldest[i].ID, Since: s.head().Number, Attempts: []Attempt{{Signed: signed(a.First+uint64(i), 1)}}})
+			out.Slots = append(out.Slots, Slot{Index: a.First + uint64(i), Intent: &q.Oldest[i].ID, Since: s.head().Number, Attempts: []chain.Signed{signed(a.First+uint64(i), 1)}})
 		}
 		s.write(Batch{New: out.Slots})
 		return out
 	case replace:
 		s.Fatalf("replaced without need: %+v", a)
 	case submit:
-		var out sent
+		out := sent{Attempts: a.Attempts}
 		for _, one := range a.Attempts {
-			got := answer{Index: one.Index, Hash: one.Hash, Outcome: chain.Outcome{Verdict: chain.Accepted}}
+			got := chain.Outcome{Verdict: chain.Accepted}
 			if one.Index < s.count() {
 				got.Verdict = chain.IndexTooLow
 			} else if s.rand.IntN(8) > 0 { // else the pool drops it at once
 				s.pool[one.Index] = one.Hash
 			}
-			out.Answers = append(out.Answers, got)
+			out.Outcomes = append(out.Outcomes, got)
 		}
 		return out
 	case probe:
-		var out seen
+		out := seen{Hashes: a.Hashes}
 		for _, l := range a.Hashes {
-			out.Sights = append(out.Sights, sight{Index: l.Index, Hash: l.Hash, Sighting: s.find(l)})
+			out.Sightings = append(out.Sightings, s.find(l))
 		}
 		return out
 	case search:
@@ -336,28 +336,28 @@ func (s *deepSim) perform(a action) input {
 		for _, b := range s.branch {
 			for i, hash := range b.with {
 				if b.Number >= a.From {
-					out.Placed = append(out.Placed, chain.Placed{Block: b.Block, Inclusion: chain.Inclusion{Index: b.from + uint64(i), Hash: hash}})
+					out.Placed = append(out.Placed, chain.Inclusion{Index: b.from + uint64(i), Hash: hash, Block: b.Block})
 				}
 			}
 		}
 		return out
 	case link:
-		out := linked{Of: a.Of}
+		out := linked{Of: a.Of, Slots: a.Slots}
 		for _, one := range a.Slots {
-			out.Answers = append(out.Answers, linkAnswer{Index: one.Index, Block: one.Block, Linked: s.on(one.Block)})
+			out.Are = append(out.Are, s.on(one.Block))
 		}
 		return out
 	case confirm:
-		var out confirmed
+		out := confirmed{Claims: a.Claims}
 		for _, c := range a.Claims {
-			one := confirmation{Index: c.Index, Hash: c.Hash, Block: c.Block, Counts: c.Counts, Opinion: chain.Opinion{By: "two", Stand: chain.Differs}}
+			one := opinion{Opinion: chain.Opinion{By: "two", Stand: chain.Differs}}
 			if s.on(c.Block) {
 				one.Stand = chain.Agrees
 			}
 			if s.rand.IntN(6) == 0 {
 				one.Stand = chain.Mute
 			}
-			out.Answers = append(out.Answers, one)
+			out.Opinions = append(out.Opinions, one)
 		}
 		return out
 	case save:

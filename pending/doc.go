@@ -8,6 +8,10 @@
 //	accepted ──▶ nonce assigned, attempt signed and stored ──▶ sent ──▶ in a block ──▶ final
 //	             └── one transaction, fenced by the leader's token
 //
+// A user needs [Config], [New], [Manager], and of the store [Intent], which goes in, and [Record], which comes out with
+// its [Fate] and its [Status]; [Events] say what goes wrong. All other types are what a [Store] is asked: only the author
+// of another store needs them.
+//
 // # Terms
 //
 // A slot is one nonce of the account; the code calls the nonce Index, as package chain does. It has
@@ -41,6 +45,19 @@
 // is lost is carried out again, unless the contract recognises it. A chain that takes back final
 // blocks can do the same, or leave an intent undone whose slot another sender then used; an alarm
 // reports it.
+//
+// # Reading order
+//
+// The machine is one value with a part for each concern; a part has one file, which can be read alone. First machine.go:
+// the inputs, and the order in which the parts have their turn. input.go has what goes in and comes out. What the parts
+// have in common: machine_account.go, machine_chain.go (the head), machine_slot.go, machine_line.go, machine_pace.go,
+// machine_alarm.go. Then the parts, on the way of an intent: machine_rows.go reads the rows, machine_signing.go signs,
+// machine_sending.go sends, machine_finding.go looks for what was sent, machine_proving.go proves that it is final,
+// machine_saving.go stores that. What seldom happens: machine_front.go (the first slot does not move on),
+// machine_unknown.go (the store has lost something), machine_paging.go (nothing becomes final for long).
+//
+// Around it: loop.go feeds the machine, perform.go and its neighbours carry out its actions, queue.go judges the intents
+// that an assign has tried. Stories of the machine are in testdata: an input a line, and the actions that it causes.
 //
 // Sources: requirements S15, S17–S26.
 package pending

@@ -20,7 +20,7 @@ func (s *Memory) Records() []Record {
 }
 
 // Attempts returns all attempts of an account.
-func (s *Memory) Attempts(account chain.Account) (all []Attempt) {
+func (s *Memory) Attempts(account chain.Account) (all []chain.Signed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.slots[account] {

@@ -17,11 +17,12 @@ func TestSightedFailure(t *testing.T) {
 	m.Step(now, tick{})
 	m.Step(now, loaded{Best: 2, Snapshot: Snapshot{Next: 2, Slots: []Slot{slotNamed("0a"), slotNamed("1a")}}})
 	block := chain.Block{Number: 3, Hash: "3"}
-	saw := func(name string, failed bool) sight {
-		return sight{Index: index(name), Hash: chain.Hash(name), Sighting: chain.Sighting{Where: chain.Included, Block: block, Failed: failed}}
+	saw := func(failed bool) chain.Sighting {
+		return chain.Sighting{Where: chain.Included, Block: block, Failed: failed}
 	}
+	hashes := []lookup{{Index: 0, Hash: "0a"}, {Index: 1, Hash: "1a"}}
 	stored := map[chain.Hash]bool{}
-	for _, a := range m.Step(now, seen{Sights: []sight{saw("0a", true), saw("1a", false)}}) {
+	for _, a := range m.Step(now, seen{Hashes: hashes, Sightings: []chain.Sighting{saw(true), saw(false)}}) {
 		if to, is := a.(save); is {
 			for _, c := range to.Changes {
 				stored[c.Hash] = c.Failed

@@ -77,9 +77,9 @@ func TestNothingPassesAShutGate(t *testing.T) {
 	} {
 		l, n := gated(c.open)
 		l.unsettled.Store(true)
-		in, _ := l.submit(t.Context(), submit{Attempts: []Attempt{{Signed: chain.Signed{Index: 7, Hash: "x"}}}}).(sent)
-		if taken := in.Answers[0].Verdict == chain.Accepted; taken != (c.want != nil) || in.Answers[0].Index != 7 {
-			t.Errorf("%s: the answer is %+v", name, in.Answers[0])
+		in, _ := l.submit(t.Context(), submit{Attempts: []chain.Signed{{Index: 7, Hash: "x"}}}).(sent)
+		if taken := in.Outcomes[0].Verdict == chain.Accepted; taken != (c.want != nil) || in.Attempts[0].Index != 7 {
+			t.Errorf("%s: the answer is %+v", name, in.Outcomes[0])
 		}
 		for what, err := range map[string]error{"write": l.write(t.Context(), Batch{}), "settle": l.settle(t.Context())} {
 			if (err == nil) != (c.want != nil) {

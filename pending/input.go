@@ -8,7 +8,9 @@ import (
 )
 
 // input is an event for the machine. Each action but Alarm gets one answer: the one below, or broke.
-type input interface{ input() }
+type input interface {
+	answers() errand // the errand that it ends; 0: none
+}
 
 type (
 	// loaded answers load. Best is the account's next nonce at the head, read while the snapshot was
@@ -33,16 +35,19 @@ type (
 	}
 	// sent answers submit.
 	sent struct {
-		Answers []answer
+		Attempts []chain.Signed
+		Outcomes []chain.Outcome // of each
 	}
 	// seen answers probe.
 	seen struct {
-		Sights []sight
+		Hashes    []lookup
+		Sightings []chain.Sighting // of each
 	}
 	// linked answers link: which blocks are the block Of, or ancestors of it.
 	linked struct {
-		Of      chain.Block
-		Answers []linkAnswer
+		Of    chain.Block
+		Slots []place
+		Are   []bool // of each
 	}
 	// surveyed answers survey.
 	surveyed struct {
@@ -54,7 +59,8 @@ type (
 	}
 	// confirmed answers confirm.
 	confirmed struct {
-		Answers []confirmation
+		Claims   []claim
+		Opinions []opinion // of each
 	}
 	// paged answers page.
 	paged struct {
@@ -72,7 +78,7 @@ type (
 	found struct {
 		Recall bool // as in search
 		Index  uint64
-		Placed []chain.Placed
+		Placed []chain.Inclusion
 		Next   uint64 // the height at which the search goes on
 	}
 	// turned reports a turn of the chain.
@@ -102,34 +108,9 @@ type unsigned struct {
 	Why   error
 }
 
-// answer is the node's answer to an attempt that was sent.
-type answer struct {
-	Index uint64
-	Hash  chain.Hash
-	chain.Outcome
-}
-
-// inclusion is the transaction that used a nonce, ours or not, and its block.
-type inclusion struct {
-	Hash   chain.Hash
-	Block  chain.Block
-	Failed bool
-}
-
-// linkAnswer says whether the block of a slot's transaction is linked.
-type linkAnswer struct {
-	Index  uint64
-	Block  chain.Block
-	Linked bool
-}
-
-// confirmation is the second opinion about the transaction of a slot.
-type confirmation struct {
-	Index uint64
-	Hash  chain.Hash
-	Block chain.Block
+// opinion is the second opinion about a claim.
+type opinion struct {
 	chain.Opinion
-	Counts bool // as in the claim
 	// Own says that a transaction which is no stored attempt carries the call of the slot's intent: it
 	// is an attempt that the store has lost.
 	Own bool
@@ -137,34 +118,29 @@ type confirmation struct {
 	Unproven string
 }
 
-// sight is the place where an attempt was found.
-type sight struct {
-	Index uint64
-	Hash  chain.Hash
-	chain.Sighting
-}
-
-func (loaded) input()    {}
-func (moved) input()     {}
-func (stored) input()    {}
-func (sent) input()      {}
-func (seen) input()      {}
-func (linked) input()    {}
-func (confirmed) input() {}
-func (surveyed) input()  {}
-func (found) input()     {}
-func (saved) input()     {}
-func (paged) input()     {}
-func (broke) input()     {}
-func (turned) input()    {}
-func (woken) input()     {}
-func (lost) input()      {}
-func (raised) input()    {}
-func (rested) input()    {}
-func (tick) input()      {}
+func (loaded) answers() errand    { return toLoad }
+func (moved) answers() errand     { return 0 }
+func (stored) answers() errand    { return toSign }
+func (sent) answers() errand      { return toSend }
+func (seen) answers() errand      { return toLook }
+func (linked) answers() errand    { return toLink }
+func (confirmed) answers() errand { return toConfirm }
+func (surveyed) answers() errand  { return toSurvey }
+func (found) answers() errand     { return toSearch }
+func (saved) answers() errand     { return toSave }
+func (paged) answers() errand     { return toPage }
+func (in broke) answers() errand  { return in.Action.errand() }
+func (turned) answers() errand    { return 0 }
+func (woken) answers() errand     { return 0 }
+func (lost) answers() errand      { return 0 }
+func (raised) answers() errand    { return 0 }
+func (rested) answers() errand    { return 0 }
+func (tick) answers() errand      { return 0 }
 
 // action is an order of the machine.
-type action interface{ action() }
+type action interface {
+	errand() errand // of an Alarm 0: nothing answers it
+}
 
 type (
 	// load reads the chain's counts, the slots that the store or the chain has as not final, and some others.
@@ -187,7 +163,7 @@ type (
 	}
 	// submit sends stored attempts to the node, in this order, if the gate is open.
 	submit struct {
-		Attempts []Attempt
+		Attempts []chain.Signed
 		Front    bool // all later ones of the account wait for the first, which is not new
 	}
 	// probe looks attempts up.
@@ -247,15 +223,10 @@ type place struct {
 	Block chain.Block
 }
 
-// claim is a final transaction of a slot, on the word of one endpoint.
+// claim is what one endpoint says of a slot's transaction.
 type claim struct {
-	Index uint64
-	inclusion
-	By      string      // the endpoint that calls it final
-	At      chain.Block // the final block as of which it does
-	Still   bool        // the head stands
-	Foreign bool        // it is a transaction that is no stored attempt of the slot
-	Counts  bool        // it is that the nonce counts as used in the state after the block
+	chain.Claim
+	Foreign bool // it is a transaction that is no stored attempt of the slot
 }
 
 // lookup names an attempt to be looked up.
@@ -264,15 +235,15 @@ type lookup struct {
 	Hash  chain.Hash
 }
 
-func (load) action()    {}
-func (assign) action()  {}
-func (replace) action() {}
-func (submit) action()  {}
-func (probe) action()   {}
-func (search) action()  {}
-func (link) action()    {}
-func (confirm) action() {}
-func (survey) action()  {}
-func (save) action()    {}
-func (page) action()    {}
-func (Alarm) action()   {}
+func (load) errand() errand    { return toLoad }
+func (assign) errand() errand  { return toSign }
+func (replace) errand() errand { return toSign }
+func (submit) errand() errand  { return toSend }
+func (probe) errand() errand   { return toLook }
+func (search) errand() errand  { return toSearch }
+func (link) errand() errand    { return toLink }
+func (confirm) errand() errand { return toConfirm }
+func (survey) errand() errand  { return toSurvey }
+func (save) errand() errand    { return toSave }
+func (page) errand() errand    { return toPage }
+func (Alarm) errand() errand   { return 0 }

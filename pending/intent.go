@@ -24,24 +24,18 @@ type Intent struct {
 	Created time.Time
 }
 
-// Attempt is a signed transaction for a slot. It is stored before it is sent.
-type Attempt struct {
-	chain.Signed
-	Filler bool // it does nothing but use up its nonce
-}
-
 // Slot is one nonce of an account. Load returns it with all its attempts. In a Batch it has only the
 // new ones, and Final and Cancel have no meaning.
 type Slot struct {
-	Index    uint64    // the nonce; package chain's word for it
-	Intent   *ID       // nil: it fills a gap, or its intent was sent back to wait for another slot
-	Attempts []Attempt // in the order of signing, with rising fees
-	Before   int       // for Write: the number of attempts stored before these
-	Value    *big.Int  // what the call of its intent transfers; nil is 0
-	Since    uint64    // the chain's height at signing; searches begin some blocks below it, for reorganisations
-	Final    bool      // from Load: it was stored as final
-	Cancel   bool      // from Load: the cancellation of its intent was requested
-	Last     Change    // from Load: the state last stored, without Intent, Why and Witnesses
+	Index    uint64         // the nonce; package chain's word for it
+	Intent   *ID            // nil: it fills a gap, or its intent was sent back to wait for another slot
+	Attempts []chain.Signed // stored before they are sent; in the order of signing, with rising fees
+	Before   int            // for Write: the number of attempts stored before these
+	Value    *big.Int       // what the call of its intent transfers; nil is 0
+	Since    uint64         // the chain's height at signing; searches begin some blocks below it, for reorganisations
+	Final    bool           // from Load: it was stored as final
+	Cancel   bool           // from Load: the cancellation of its intent was requested
+	Last     Change         // from Load: the state last stored, without Intent, Why and Witnesses
 	// Age, from Load, is how long ago that was, by the store's clock. So a leader change does not make what waits for
 	// finality younger.
 	Age time.Duration

@@ -27,7 +27,7 @@ func TestASlotDoesNotKeepTheCallOfItsIntent(t *testing.T) {
 // newSlots returns the slots of two intents, and the first byte of a call of theirs.
 func newSlots() (weak.Pointer[byte], []Slot) {
 	data := make([]byte, 1<<16)
-	queue := Queue{Oldest: []Waiting{{Intent: Intent{ID: ID{1}, Call: chain.Call{Data: data}}}, {Intent: Intent{ID: ID{2}}}}}
+	queue := Queue{Oldest: []Record{{Intent: Intent{ID: ID{1}, Call: chain.Call{Data: data}}}, {Intent: Intent{ID: ID{2}}}}}
 	b, _ := assign{RejectAfter: time.Hour}.judge(queue, make([]chain.Prepared, 2), 1)
 	return weak.Make(&data[0]), b.New
 }

@@ -128,14 +128,14 @@ type streamed struct {
 	stream uint64
 }
 
-func (streamed) input() {}
+func (streamed) answers() errand { return 0 }
 
 // followOrRest follows the chain while something is open, and for a while after. An account at rest costs the chain
 // nothing.
 func (l *loop) followOrRest(ctx context.Context) {
 	now := l.Clock()
 	switch {
-	case !l.machine.idle():
+	case !l.machine.isIdle():
 		l.restAt = 0
 		if l.rest == nil {
 			following, rest := context.WithCancel(ctx)

@@ -1,56 +1,74 @@
 package pending
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 )
 
-// alarm reports a change of an alarm, which is known by its cause and subject. While it is raised,
-// another Why is not reported.
-func (m *machine) alarm(a Alarm, raised bool) {
-	key := Alarm{Cause: a.Cause, Whole: a.Whole, Index: a.Index, Intent: a.Intent}
-	if m.alarms[key] == raised {
+// Alarms are raised and ended by all parts, each by its cause and subject. While one is raised, another Why is not
+// reported. What is here decides when an alarm about a nonce ends with it, and when the account counts as poor.
+
+// setAlarm reports a change of an alarm.
+func (a *account) setAlarm(one Alarm, raised bool) {
+	key := Alarm{Cause: one.Cause, Whole: one.Whole, Index: one.Index, Intent: one.Intent}
+	if a.alarms[key] == raised {
 		return
 	}
-	a.Raised = raised
-	if m.alarms[key] = raised; !raised {
-		delete(m.alarms, key)
-		a.Why = ""
+	one.Raised = raised
+	if a.alarms[key] = raised; !raised {
+		delete(a.alarms, key)
+		one.Why = ""
 	}
-	if s := m.slots.get(a.Index); s != nil && !a.Whole {
+	if s := a.slots.slotAt(one.Index); s != nil && !one.Whole {
 		s.waits = ""
 		if raised {
-			s.waits = strings.TrimSuffix(a.Cause.String()+": "+a.Why, ": ")
+			s.waits = strings.TrimSuffix(one.Cause.String()+": "+one.Why, ": ")
 		}
 	}
-	m.do(a)
+	a.giveOrder(one)
 }
 
 // endAlarms ends every alarm about one nonce; each cause with an Index is listed here.
-func (m *machine) endAlarms(index uint64) {
+func (a *account) endAlarms(index uint64) {
 	for _, cause := range []Cause{Rewound, Fees, Refused, Unsignable, Unfilled, Disagree, Unproven, Consumed} {
-		m.alarm(Alarm{Cause: cause, Index: index}, false)
+		a.setAlarm(Alarm{Cause: cause, Index: index}, false)
 	}
 }
 
 // endPastAlarms ends the alarms about nonces below the account's next one (best) that have no slot:
 // they are final, or gaps that another holder of the key filled. One with an alarm does not leave the line.
-func (m *machine) endPastAlarms() {
+func (a *account) endPastAlarms() {
 	var gone []uint64
-	for a, raised := range m.alarms {
-		if raised && !a.Whole && a.Index < m.best && m.slots.get(a.Index) == nil {
-			gone = append(gone, a.Index)
+	for one, raised := range a.alarms {
+		if raised && !one.Whole && one.Index < a.best && a.slots.slotAt(one.Index) == nil {
+			gone = append(gone, one.Index)
 		}
 	}
 	slices.Sort(gone) // so that alarms end in a fixed order
 	for _, index := range gone {
-		m.endAlarms(index)
+		a.endAlarms(index)
 	}
+}
+
+// endOthers ends the alarms of a cause, but for those about some intents. Of such a cause hardly ever more than one is
+// raised, so the order of the map does not matter.
+func (a *account) endOthers(cause Cause, spared ...ID) {
+	for one, raised := range a.alarms {
+		if raised && one.Cause == cause && !slices.Contains(spared, one.Intent) {
+			a.setAlarm(one, false)
+		}
+	}
+}
+
+// funds says what is known of the account's money. Its alarm ends once neither sending nor signing lacks any, since one
+// transaction may be cheap enough and the next one not.
+type funds struct {
+	sending shortage // what the node's last answers say
+	signing shortage // what the last signing says
+	putOff  PutOff   // the intents that others pass, as last counted
 }
 
 // shortage says whether the account could not pay. One answer raises no alarm: an endpoint that is behind does not know
@@ -62,48 +80,30 @@ type shortage struct {
 	from   fence.Instant // of the first answer
 }
 
-// lacking takes a further answer.
-func (m *machine) lacking(before shortage, lacks bool, now fence.Instant) shortage {
+// noteShortage takes a further answer.
+func (a *account) noteShortage(of *shortage, lacks bool, now fence.Instant) {
 	switch {
 	case !lacks:
-		return shortage{}
-	case !before.lacks:
-		return shortage{lacks: true, height: m.head.Number, from: now}
+		*of = shortage{}
+	case !of.lacks:
+		*of = shortage{lacks: true, height: a.head.Number, from: now}
+	default:
+		of.sure = of.sure || a.head.Number > of.height || now >= of.from.Add(a.set.RejectAfter)
 	}
-	before.sure = before.sure || m.head.Number > before.height || now >= before.from.Add(m.set.RejectAfter)
-	return before
 }
 
-// alarmFunds raises or ends the alarm about the balance. It ends once neither sending nor signing
-// lacks funds, since one transaction may be cheap enough and the next one not.
-func (m *machine) alarmFunds(why string) {
-	if why == "" && m.putOff.Poor > 0 {
-		why = fmt.Sprintf("%d waiting transactions, which others pass", m.putOff.Poor)
+// alarmFunds raises or ends the alarm about the balance.
+func (a *account) alarmFunds(why string) {
+	if why == "" && a.funds.putOff.Poor > 0 {
+		why = fmt.Sprintf("%d waiting transactions, which others pass", a.funds.putOff.Poor)
 	}
-	m.alarm(Alarm{Cause: Funds, Whole: true, Why: why}, m.sendLacksFunds.sure || m.signLacksFunds.sure || m.putOff.Poor > 0)
+	a.setAlarm(Alarm{Cause: Funds, Whole: true, Why: why}, a.funds.sending.sure || a.funds.signing.sure || a.funds.putOff.Poor > 0)
 }
 
 // notePutOff takes a count of the intents that others pass. No single one of them is named: one that is cancelled
 // is heard of no more.
-func (m *machine) notePutOff(now PutOff) {
-	m.putOff = now
-	m.alarmFunds("")
-	m.alarm(Alarm{Cause: Unclear, Whole: true, Why: fmt.Sprintf("%d waiting transactions, which others pass", now.Unclear)}, now.Unclear > 0)
-}
-
-// alarmUnclear raises the alarm about an unrecognised refusal, if why is one, and ends any other.
-func (m *machine) alarmUnclear(why error) {
-	var refused ID
-	if held, ok := errors.AsType[*heldError](why); ok && errors.Is(why, chain.ErrUnclear) {
-		refused = held.intent
-	}
-	for a, raised := range m.alarms { // at most one is raised, so the order of the map does not matter
-		if raised && a.Cause == Unclear && a.Intent != refused {
-			m.alarm(a, false)
-		}
-	}
-	if refused != (ID{}) {
-		// Whole, since an unsigned intent has no nonce and all later intents wait for it.
-		m.alarm(Alarm{Cause: Unclear, Whole: true, Intent: refused, Why: why.Error()}, true)
-	}
+func (a *account) notePutOff(now PutOff) {
+	a.funds.putOff = now
+	a.alarmFunds("")
+	a.setAlarm(Alarm{Cause: Unclear, Whole: true, Why: fmt.Sprintf("%d waiting transactions, which others pass", now.Unclear)}, now.Unclear > 0)
 }

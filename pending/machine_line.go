@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// line holds slots by nonce and in order. Under load, each input visits thousands of them.
+// line holds the slots in memory by nonce and in order. It decides nothing. Under load, each input visits thousands of them.
 type line struct {
 	by    map[uint64]*slot
 	order []*slot
@@ -13,10 +13,11 @@ type line struct {
 
 func newLine() line { return line{by: map[uint64]*slot{}} }
 
-func (l *line) get(index uint64) *slot { return l.by[index] }
+// slotAt returns the slot with a nonce, or nil.
+func (l *line) slotAt(index uint64) *slot { return l.by[index] }
 
-// add inserts a slot whose nonce is not in the line.
-func (l *line) add(s *slot) {
+// addSlot inserts a slot whose nonce is not in the line.
+func (l *line) addSlot(s *slot) {
 	l.by[s.Index] = s
 	at := len(l.order)
 	if at > 0 && l.order[at-1].Index > s.Index {
@@ -25,8 +26,8 @@ func (l *line) add(s *slot) {
 	l.order = slices.Insert(l.order, at, s)
 }
 
-// merge inserts slots, which are in order and whose nonces are not in the line.
-func (l *line) merge(more []*slot) {
+// mergeSlots inserts slots, which are in order and whose nonces are not in the line.
+func (l *line) mergeSlots(more []*slot) {
 	for _, s := range more {
 		l.by[s.Index] = s
 	}
@@ -49,17 +50,17 @@ func merge[T any](into, more []T, after func(a, b T) bool) []T {
 	return into
 }
 
-// all returns the slots, lowest nonce first. The result is valid until the next change.
-func (l *line) all() []*slot { return l.order }
+// inOrder returns the slots, lowest nonce first. The result is valid until the next change.
+func (l *line) inOrder() []*slot { return l.order }
 
-// from returns the slots from a nonce on.
-func (l *line) from(index uint64) []*slot {
+// slotsFrom returns the slots from a nonce on.
+func (l *line) slotsFrom(index uint64) []*slot {
 	at, _ := slices.BinarySearchFunc(l.order, index, compareIndex)
 	return l.order[at:]
 }
 
-// sweep removes the slots for which out returns true.
-func (l *line) sweep(out func(*slot) bool) {
+// sweepSlots removes the slots for which out returns true.
+func (l *line) sweepSlots(out func(*slot) bool) {
 	l.order = slices.DeleteFunc(l.order, func(s *slot) bool {
 		gone := out(s)
 		if gone {
@@ -69,7 +70,7 @@ func (l *line) sweep(out func(*slot) bool) {
 	})
 }
 
-func (l *line) clear() {
+func (l *line) clearSlots() {
 	clear(l.by)
 	l.order = nil
 }

@@ -1,8 +1,10 @@
 package pending
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
@@ -11,20 +13,20 @@ import (
 // slot is a stored slot with what the machine knows of it. What each step looks at comes first: with thousands of slots,
 // most of a step is spent waiting for memory.
 type slot struct {
-	in           *inclusion    // the transaction with this nonce in the best chain, if known; see also vacant
-	inSince      fence.Instant // since when in is known; 0: it is not, or it was found just now
-	streamed     bool          // in was read from the stream of heads, so a turn will report if it leaves
-	contradicted bool          // a lookup no longer finds in: ask whether its block is still linked
-	inFinal      bool          // in is final, by two witnesses
-	doubt        bool          // to be looked up
-	spent        bool          // search for the transaction that used the nonce
-	guest        bool          // it had left the line and has come back
-	payMore      bool          // the last attempt is too cheap or refused: replace it by one that pays more
-	capped       bool          // the attempt that it needs is above the limit
+	in           *chain.Inclusion // the transaction with this nonce in the best chain, if known; see also isVacant
+	inSince      fence.Instant    // since when in is known; 0: it is not, or it was found just now
+	streamed     bool             // in was read from the stream of heads, so a turn will report if it leaves
+	contradicted bool             // a lookup no longer finds in: ask whether its block is still linked
+	inFinal      bool             // in is final, by two witnesses
+	doubt        bool             // to be looked up
+	spent        bool             // search for the transaction that used the nonce
+	guest        bool             // it had left the line and has come back
+	payMore      bool             // the last attempt is too cheap or refused: replace it by one that pays more
+	capped       bool             // the attempt that it needs is above the limit
 	Slot
 
 	first      chain.Block // the final block of which the block of in is an ancestor; zero if it is not known
-	asked      uint64      // the machine's finals when a second opinion was last asked for
+	asked      uint64      // the tip's finals when a second opinion was last asked for
 	deliveries []delivery  // one for each attempt
 	saving     *Change     // the state being stored, nil if none is
 	saved      Change      // the state last stored
@@ -53,7 +55,7 @@ type slot struct {
 	invalidAt   uint64        // the height at which a node first called an attempt invalid; 0: none did
 	invalidFrom fence.Instant // the instant of that
 
-	owes   *big.Int // what cost returned last
+	owes   *big.Int // what mostCost returned last
 	priced int      // the number of attempts then
 }
 
@@ -82,15 +84,15 @@ const (
 	refused              // the chain will never include it
 )
 
-// restored returns a slot of an earlier term, given the account's next nonce at the head.
-func restored(stored Slot, best uint64) *slot {
+// restoredSlot returns a slot of an earlier term, given the account's next nonce at the head.
+func restoredSlot(stored Slot, best uint64) *slot {
 	s := &slot{Slot: stored, deliveries: slices.Repeat([]delivery{{reached: left}}, len(stored.Attempts))}
 	if !s.Final {
 		s.saved = s.Last
 	}
 	if s.Final && s.Last.Block.Hash != "" { // the count may be of an endpoint that is behind: nothing is taken back for it
 		s.saved = s.Last
-		s.found(&inclusion{Hash: s.Last.Hash, Block: s.Last.Block, Failed: s.Last.Failed}, false)
+		s.setPlace(s.Last.asInclusion(), false)
 		s.doubt = true
 		return s
 	}
@@ -99,14 +101,26 @@ func restored(stored Slot, best uint64) *slot {
 		return s
 	}
 	if s.doubt = true; s.Last.Block.Hash != "" && !s.Final {
-		s.found(&inclusion{Hash: s.Last.Hash, Block: s.Last.Block, Failed: s.Last.Failed}, false)
+		s.setPlace(s.Last.asInclusion(), false)
 	}
 	return s
 }
 
-// unheard reports whether nothing is known of a slot of an earlier term but what is stored.
-func (s *slot) unheard() bool {
-	_, delivery := s.last()
+// asInclusion returns the transaction in a block that a stored state describes.
+func (c Change) asInclusion() *chain.Inclusion {
+	return &chain.Inclusion{Index: c.Index, Hash: c.Hash, Block: c.Block, Failed: c.Failed}
+}
+
+// restoreCap takes over that an earlier term has found the slot capped, until it is found out anew.
+func (s *slot) restoreCap() {
+	if said := s.Last.Waits; strings.HasPrefix(said, Fees.String()+": ") && !s.Final {
+		s.capped, s.waits = true, said
+	}
+}
+
+// isUnheard reports whether nothing is known of a slot of an earlier term but what is stored.
+func (s *slot) isUnheard() bool {
+	_, delivery := s.lastAttempt()
 	return s.in == nil && !s.retracted && delivery.reached == left
 }
 
@@ -116,18 +130,8 @@ func (s *slot) endStands() bool {
 	return s.saved.Status.closes() && !s.inFinal && s.in != nil && s.in.Block.Hash == s.saved.Block.Hash
 }
 
-// place notes the transaction with the slot's nonce in the best chain.
-func (m *machine) place(s *slot, in *inclusion, streamed bool) {
-	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, false)
-	if s.Final && s.in != nil && s.in.Block.Hash != in.Block.Hash {
-		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, true)
-	}
-	m.uncap(s)
-	s.found(in, streamed)
-}
-
-// found notes the transaction with this nonce in the best chain.
-func (s *slot) found(in *inclusion, streamed bool) {
+// setPlace notes the transaction with this nonce in the best chain.
+func (s *slot) setPlace(in *chain.Inclusion, streamed bool) {
 	if in == nil || s.in == nil || in.Block.Hash != s.in.Block.Hash {
 		s.inSince = 0
 	}
@@ -136,26 +140,37 @@ func (s *slot) found(in *inclusion, streamed bool) {
 	s.doubt, s.spent, s.payMore, s.stuck, s.passed, s.searchAt = false, false, false, false, 0, 0
 }
 
+// noteAccepted notes that a node has an attempt.
+func (s *slot) noteAccepted(at *delivery) {
+	s.invalidAt, s.untaken = 0, chain.Outcome{}
+	if !s.capped {
+		s.waits = ""
+	}
+	if at.reached != pooled {
+		at.reached = taken
+	}
+}
+
 // notTaken notes why an endpoint has not taken an attempt, if none has taken any. Of answers that mean the same
 // the first one stays: some have a number in them that changes with each block, and each change is a write.
 func (s *slot) notTaken(answer chain.Outcome) {
-	if answer.Text != "" && !s.taken() && (s.untaken.Text == "" || s.untaken.Verdict != answer.Verdict || s.untaken.By != answer.By) {
+	if answer.Text != "" && !s.isTaken() && (s.untaken.Text == "" || s.untaken.Verdict != answer.Verdict || s.untaken.By != answer.By) {
 		s.untaken = answer
 	}
 }
 
-// taken reports whether a node has an attempt, as far as is known.
-func (s *slot) taken() bool {
+// isTaken reports whether a node has an attempt, as far as is known.
+func (s *slot) isTaken() bool {
 	return slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled })
 }
 
-// last returns the newest attempt, which pays most.
-func (s *slot) last() (*Attempt, *delivery) {
+// lastAttempt returns the newest attempt, which pays most.
+func (s *slot) lastAttempt() (*chain.Signed, *delivery) {
 	n := len(s.Attempts) - 1
 	return &s.Attempts[n], &s.deliveries[n]
 }
 
-func (s *slot) find(hash chain.Hash) (*Attempt, *delivery) {
+func (s *slot) findAttempt(hash chain.Hash) (*chain.Signed, *delivery) {
 	for i := range s.Attempts {
 		if s.Attempts[i].Hash == hash {
 			return &s.Attempts[i], &s.deliveries[i]
@@ -164,14 +179,27 @@ func (s *slot) find(hash chain.Hash) (*Attempt, *delivery) {
 	return nil, nil
 }
 
-// dear reports whether the last attempt pays more than times the fee of the first. It compares the
+// isDear reports whether the last attempt pays more than times the fee of the first. It compares the
 // maximum price, if there is one, and not the tip: a first tip is often 0.
-func (s *slot) dear(times int64) bool {
+func (s *slot) isDear(times int64) bool {
 	first, last := s.Attempts[0].Fee, s.Attempts[len(s.Attempts)-1].Fee
 	if first.Max != nil && last.Max != nil {
 		return times > 0 && above(last.Max, first.Max, times)
 	}
 	return times > 0 && above(last.Tip, first.Tip, times)
+}
+
+// whyDear says what a slot needs that is dear, and what it may pay: times the fee of its first attempt.
+func (s *slot) whyDear(times int64) string {
+	attempt, _ := s.lastAttempt()
+	last, first := attempt.Fee.Max, s.Attempts[0].Fee.Max
+	if last == nil || first == nil {
+		last, first = attempt.Fee.Tip, s.Attempts[0].Fee.Tip
+	}
+	if last == nil || first == nil {
+		return ""
+	}
+	return fmt.Sprintf("it would have to pay more than %v, and %d times its first fee, %v, is the most", last, times, new(big.Int).Mul(first, big.NewInt(times)))
 }
 
 // above reports whether a is more than times b, where a b of 0 counts as 1.
@@ -190,25 +218,25 @@ func above(a, b *big.Int, times int64) bool {
 // since a node may have dropped it, or may accept a filler after all.
 func (s *slot) keepLast() {
 	s.payMore, s.stuck = false, false
-	if _, delivery := s.last(); s.lastIsFiller() && delivery.reached == refused || delivery.reached == left {
+	if _, delivery := s.lastAttempt(); s.lastIsFiller() && delivery.reached == refused || delivery.reached == left {
 		delivery.reached = gone
 	}
 }
 
 // withNode reports whether a node has the last attempt, as far as is known, and no block has one.
 func (s *slot) withNode() bool {
-	_, delivery := s.last()
+	_, delivery := s.lastAttempt()
 	return s.in == nil && !s.doubt && (delivery.reached == taken || delivery.reached == pooled)
 }
 
 // olderPooled reports whether a pool has an older attempt and no node has the last one.
 func (s *slot) olderPooled() bool {
-	_, last := s.last()
+	_, last := s.lastAttempt()
 	return last.reached == gone && slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == pooled })
 }
 
-// cost returns the most that one of the attempts may take from the account's balance: a node has any of them.
-func (s *slot) cost() *big.Int {
+// mostCost returns the most that one of the attempts may take from the account's balance: a node has any of them.
+func (s *slot) mostCost() *big.Int {
 	if s.priced == len(s.Attempts) {
 		return s.owes
 	}
@@ -229,7 +257,7 @@ func (s *slot) cost() *big.Int {
 	return most
 }
 
-func (s *slot) lastIsFiller() bool { attempt, _ := s.last(); return attempt.Filler }
+func (s *slot) lastIsFiller() bool { attempt, _ := s.lastAttempt(); return attempt.Filler }
 
 // needsFiller reports whether the call in the last attempt is not to be carried out in this slot.
 func (s *slot) needsFiller() bool { return s.handedOn() || !s.lastIsFiller() && (s.void || s.Cancel) }
@@ -244,10 +272,10 @@ func (s *slot) handingOn() bool {
 	return s.saving != nil && s.saving.Intent == Again && !s.lastIsFiller()
 }
 
-// unsent reports whether the last attempt is to be sent. One of which the block is in doubt is: if it has left the chain,
+// isUnsent reports whether the last attempt is to be sent. One of which the block is in doubt is: if it has left the chain,
 // nothing else brings the next one, and if it has not, the same bytes do no harm.
-func (s *slot) unsent() bool {
-	_, delivery := s.last()
+func (s *slot) isUnsent() bool {
+	_, delivery := s.lastAttempt()
 	if s.in != nil && !s.contradicted || s.doubt || s.payMore || s.handedOn() || s.handingOn() {
 		return false
 	}
@@ -261,21 +289,21 @@ func (s *slot) unsent() bool {
 	}
 }
 
-// own reports whether the transaction in the chain is one of the slot's attempts.
-func (s *slot) own() bool {
+// isOwn reports whether the transaction in the chain is one of the slot's attempts.
+func (s *slot) isOwn() bool {
 	if s.in == nil {
 		return false
 	}
-	attempt, _ := s.find(s.in.Hash)
+	attempt, _ := s.findAttempt(s.in.Hash)
 	return attempt != nil
 }
 
-// change returns the state of the slot as it is to be stored.
-func (s *slot) change(timedOut bool) Change {
-	attempt, delivery := s.last()
+// asChange returns the state of the slot as it is to be stored.
+func (s *slot) asChange(timedOut bool) Change {
+	attempt, delivery := s.lastAttempt()
 	c := Change{Index: s.Index, Hash: attempt.Hash}
 	// Another sender's transaction changes nothing before it is final.
-	included := s.inFinal || s.own()
+	included := s.inFinal || s.isOwn()
 	if included {
 		c.Hash, c.Block, c.Failed, c.Witnesses = s.in.Hash, s.in.Block, s.in.Failed, s.witnesses
 	}
@@ -309,7 +337,7 @@ func (s *slot) change(timedOut bool) Change {
 
 // finalState returns the status of a slot whose transaction is final, and the fate of its intent.
 func (s *slot) finalState() (Status, Fate) {
-	winner, _ := s.find(s.in.Hash)
+	winner, _ := s.findAttempt(s.in.Hash)
 	switch {
 	case winner != nil && !winner.Filler, s.adopted:
 		return Finalized, Done

@@ -28,8 +28,8 @@ func TestDear(t *testing.T) {
 		"above 10 times the tip, no maximum": {chain.Fee{Tip: big.NewInt(5)}, chain.Fee{Tip: big.NewInt(51)}, true},
 		"10 times the tip, no maximum":       {chain.Fee{Tip: big.NewInt(5)}, chain.Fee{Tip: big.NewInt(50)}, false},
 	} {
-		s := &slot{Slot: Slot{Attempts: []Attempt{{Signed: chain.Signed{Fee: c.first}}, {Signed: chain.Signed{Fee: c.last}}}}}
-		if got := s.dear(10); got != c.want {
+		s := &slot{Slot: Slot{Attempts: []chain.Signed{{Fee: c.first}, {Fee: c.last}}}}
+		if got := s.isDear(10); got != c.want {
 			t.Errorf("%s: dear %v, want %v", name, got, c.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestNextIsNotPast(t *testing.T) {
 	now = now.Add(time.Second)
 	step(tick{})
 	step(broke{Action: probe{}}) // just before the next look through the pool
-	m.lookBy = now
+	m.finding.lookBy = now
 	step(tick{})
 	step(lost{})
 	for range 2 { // the load is slow again
@@ -87,7 +87,7 @@ func TestNextReturnsThePace(t *testing.T) {
 		return turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: number, Hash: hash}}, Inclusions: in, Count: number}
 	}
 	slot := func(index uint64) Slot {
-		return Slot{Index: index, Intent: &ID{byte(index)}, Attempts: []Attempt{{Signed: chain.Signed{Index: index, Hash: chain.Hash(fmt.Sprint(index + 1))}}}}
+		return Slot{Index: index, Intent: &ID{byte(index)}, Attempts: []chain.Signed{{Index: index, Hash: chain.Hash(fmt.Sprint(index + 1))}}}
 	}
 	saves(tick{})
 	saves(loaded{Snapshot: Snapshot{Queued: 9}})
@@ -143,32 +143,33 @@ func TestEveryErrorOfSigningIsReported(t *testing.T) {
 // Whatever is open or under way keeps the chain followed.
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	if m := newMachine(settings{}); m.idle() {
+	if m := newMachine(settings{}); m.isIdle() {
 		t.Error("idle before the rows are loaded")
 	}
 	for name, open := range map[string]func(*machine){
 		"nothing":                         func(*machine) {},
-		"a slot":                          func(m *machine) { m.slots.add(&slot{}) },
-		"an intent waits":                 func(m *machine) { m.queued = 1; m.savedHold = m.hold() },
-		"rows may be lost":                func(m *machine) { m.strange = true },
-		"the chain counts unknown nonces": func(m *machine) { m.ahead.count = 1 },
-		"the stored hold is over":         func(m *machine) { m.savedHold = Hold{Why: "funds"} },
-		"a failure is to be tried again":  func(m *machine) { m.retry = 1 },
-		"a save is under way":             func(m *machine) { m.saving = true },
-		"an attempt is being signed":      func(m *machine) { m.signing = true },
-		"the rows are being loaded":       func(m *machine) { m.loads = true },
-		"an attempt is being sent":        func(m *machine) { m.sending = true },
-		"an attempt is being looked up":   func(m *machine) { m.looking = true },
-		"blocks are being read":           func(m *machine) { m.searching = true },
-		"blocks are being linked":         func(m *machine) { m.linking = true },
-		"a second opinion is asked for":   func(m *machine) { m.confirming = true },
-		"unknown transactions are read":   func(m *machine) { m.surveying = true },
-		"what is stored is not known":     func(m *machine) { m.phase = blank },
+		"a slot":                          func(m *machine) { m.slots.addSlot(&slot{}) },
+		"an intent waits":                 func(m *machine) { m.signing.queued = 1; m.saving.savedHold = m.signing.whyWaiting() },
+		"rows may be lost":                func(m *machine) { m.unknown.strange.on = true },
+		"the chain counts unknown nonces": func(m *machine) { m.unknown.ahead.count = 1 },
+		"the stored hold is over":         func(m *machine) { m.saving.savedHold = Hold{Why: "funds"} },
+		"a failure is to be tried again":  func(m *machine) { m.pace.retry = 1 },
+		"a save is under way":             func(m *machine) { m.underway.beginErrand(toSave) },
+		"an attempt is being signed":      func(m *machine) { m.underway.beginErrand(toSign) },
+		"the rows are being loaded":       func(m *machine) { m.underway.beginErrand(toLoad) },
+		"an attempt is being sent":        func(m *machine) { m.underway.beginErrand(toSend) },
+		"an attempt is being looked up":   func(m *machine) { m.underway.beginErrand(toLook) },
+		"blocks are being read":           func(m *machine) { m.underway.beginErrand(toSearch) },
+		"blocks are being linked":         func(m *machine) { m.underway.beginErrand(toLink) },
+		"a second opinion is asked for":   func(m *machine) { m.underway.beginErrand(toConfirm) },
+		"unknown transactions are read":   func(m *machine) { m.underway.beginErrand(toSurvey) },
+		"slots come back":                 func(m *machine) { m.underway.beginErrand(toPage) },
+		"what is stored is not known":     func(m *machine) { m.rows.phase = blank },
 	} {
 		m := newMachine(settings{})
-		m.phase = working
-		if open(m); m.idle() != (name == "nothing") {
-			t.Errorf("%s: idle %v", name, m.idle())
+		m.rows.phase = working
+		if open(m); m.isIdle() != (name == "nothing") {
+			t.Errorf("%s: idle %v", name, m.isIdle())
 		}
 	}
 }

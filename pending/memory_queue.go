@@ -26,16 +26,16 @@ func (r Refusal) due(now time.Time) bool { return !now.Before(r.Until) || r.ahea
 // ahead reports whether the clock was ahead when the intent was put off.
 func (r Refusal) ahead(now time.Time) bool { return r.Until.Sub(now) > LongestPause }
 
-// since returns since when an intent that is due could be tried. What was put off by a clock that was ahead comes first:
+// tryable returns since when an intent that is due could be tried. What was put off by a clock that was ahead comes first:
 // only the next refusal says when it is due.
-func (w Waiting) since(now time.Time) time.Time {
+func (r Record) tryable(now time.Time) time.Time {
 	switch {
-	case w.Refusal.Until.IsZero():
-		return w.Created
-	case w.Refusal.ahead(now):
+	case r.Refusal.Until.IsZero():
+		return r.Created
+	case r.Refusal.ahead(now):
 		return time.Time{}
 	}
-	return w.Refusal.Until
+	return r.Refusal.Until
 }
 
 // Queue implements Store.
@@ -45,11 +45,11 @@ func (s *Memory) Queue(_ context.Context, account chain.Account, relaxed bool, m
 	now := s.now()
 	place := map[ID]int{} // in the order of acceptance
 	for i, r := range s.queue(account) {
-		w := Waiting{Intent: r.Intent, Refusal: r.Refusal}
+		w := Record{Intent: r.Intent, Refusal: r.Refusal}
 		if w.Refusal.Times > 0 {
-			w.Age = now.Sub(w.Refusal.Since)
+			w.Refusal.Age = now.Sub(w.Refusal.Since)
 		}
-		if relaxed && q.Saving == nil && w.Refusal.Cause == Funds && w.Age >= SavesAfter {
+		if relaxed && q.Saving == nil && w.Refusal.Cause == Funds && w.Refusal.Age >= SavesAfter {
 			q.Saving = &w
 		}
 		if !relaxed || w.Refusal.due(now) {
@@ -61,10 +61,10 @@ func (s *Memory) Queue(_ context.Context, account chain.Account, relaxed bool, m
 		return q, nil
 	}
 	if relaxed {
-		slices.SortStableFunc(q.Oldest, func(a, b Waiting) int { return a.since(now).Compare(b.since(now)) })
+		slices.SortStableFunc(q.Oldest, func(a, b Record) int { return a.tryable(now).Compare(b.tryable(now)) })
 	}
 	q.Oldest = q.Oldest[:most]
-	slices.SortFunc(q.Oldest, func(a, b Waiting) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+	slices.SortFunc(q.Oldest, func(a, b Record) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	return q, nil
 }
 

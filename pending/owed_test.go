@@ -14,8 +14,8 @@ import (
 // dearest attempt, since a node may have any.
 func TestWhatIsOwed(t *testing.T) {
 	t.Parallel()
-	attempt := func(price int64, gas uint64, filler bool) Attempt {
-		return Attempt{Filler: filler, Signed: chain.Signed{Fee: chain.Fee{Max: big.NewInt(price)}, Gas: gas}}
+	attempt := func(price int64, gas uint64, filler bool) chain.Signed {
+		return chain.Signed{Fee: chain.Fee{Max: big.NewInt(price)}, Gas: gas, Filler: filler}
 	}
 	five := big.NewInt(5)
 	for name, c := range map[string]struct {
@@ -24,23 +24,23 @@ func TestWhatIsOwed(t *testing.T) {
 		want  int64
 	}{
 		"nothing":              {nil, 0, 0},
-		"one":                  {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false)}}}}, 0, 25},
-		"two":                  {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false)}}}, {Slot: Slot{Index: 1, Attempts: []Attempt{attempt(1, 1, false)}}}}, 0, 26},
-		"a dearer one":         {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false), attempt(3, 10, false)}}}}, 0, 35},
-		"a cheaper filler":     {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false), attempt(3, 1, true)}}}}, 0, 25},
-		"a dearer filler":      {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false), attempt(30, 1, true)}}}}, 0, 30},
-		"one in a block":       {[]slot{{in: &inclusion{}, Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false)}}}}, 0, 0},
-		"one below the count":  {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false)}}}}, 1, 0},
-		"a chain without caps": {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{{Signed: chain.Signed{Gas: 3}}}}}}, 0, 5},
+		"one":                  {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false)}}}}, 0, 25},
+		"two":                  {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false)}}}, {Slot: Slot{Index: 1, Attempts: []chain.Signed{attempt(1, 1, false)}}}}, 0, 26},
+		"a dearer one":         {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false), attempt(3, 10, false)}}}}, 0, 35},
+		"a cheaper filler":     {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false), attempt(3, 1, true)}}}}, 0, 25},
+		"a dearer filler":      {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false), attempt(30, 1, true)}}}}, 0, 30},
+		"one in a block":       {[]slot{{in: &chain.Inclusion{}, Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false)}}}}, 0, 0},
+		"one below the count":  {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false)}}}}, 1, 0},
+		"a chain without caps": {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{{Gas: 3}}}}}, 0, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
 			for i := range c.slots {
-				m.slots.add(&c.slots[i])
+				m.slots.addSlot(&c.slots[i])
 			}
-			m.best, m.next, m.queued = c.best, 2, 1
-			if m.sign(0); len(m.out) != 1 {
+			m.best, m.next, m.signing.queued = c.best, 2, 1
+			if m.signing.askAttempts(0); len(m.out) != 1 {
 				t.Fatalf("got %v, want an assign", m.out)
 			}
 			got := m.out[0].(assign) //nolint:forcetypeassert // it would fail the test
@@ -53,7 +53,7 @@ func TestWhatIsOwed(t *testing.T) {
 			for i := range c.slots { // one more attempt counts too
 				s := &c.slots[i]
 				s.Attempts = append(s.Attempts, attempt(1000, 1, true))
-				if got, want := s.cost(), big.NewInt(1000); got.Cmp(want) != 0 {
+				if got, want := s.mostCost(), big.NewInt(1000); got.Cmp(want) != 0 {
 					t.Errorf("after a dear filler it may cost %v, want %v", got, want)
 				}
 			}

@@ -173,39 +173,32 @@ func (l *loop) act(ctx context.Context, do func(context.Context) error) error {
 // submit is the only place that sends attempts. They are stored; the gate is asked right before
 // (S15); an attempt without an answer is unknown.
 func (l *loop) submit(ctx context.Context, a submit) input {
-	signed := make([]chain.Signed, len(a.Attempts))
-	out := sent{Answers: make([]answer, len(a.Attempts))}
-	for i, attempt := range a.Attempts {
-		signed[i] = attempt.Signed
-		out.Answers[i] = answer{Index: attempt.Index, Hash: attempt.Hash}
-	}
+	out := sent{Attempts: a.Attempts, Outcomes: make([]chain.Outcome, len(a.Attempts))}
 	if a.Front {
 		ctx = chain.WithFront(ctx)
 	}
 	err := l.act(ctx, func(ctx context.Context) error {
-		for i, outcome := range l.Chain.Submit(ctx, signed) {
-			out.Answers[i].Outcome = outcome
-		}
+		copy(out.Outcomes, l.Chain.Submit(ctx, a.Attempts))
 		return nil
 	})
 	if err != nil && l.Events.Refused != nil {
 		l.Events.Refused(err)
 	}
 	if !errors.Is(ctx.Err(), context.Canceled) { // else this process hung up
-		l.complain(out.Answers)
+		l.complain(out)
 	}
 	return out
 }
 
 // complain reports one attempt that the node did not accept, for the whole batch. Otherwise an
 // endpoint that fails only here would be asked in silence for ever.
-func (l *loop) complain(answers []answer) {
-	for _, answer := range answers {
-		switch {
+func (l *loop) complain(in sent) {
+	for i, answer := range in.Outcomes {
+		switch index := in.Attempts[i].Index; {
 		case answer.Verdict == chain.Refused, answer.Verdict == chain.Full, answer.Verdict == chain.Unfit:
-			l.trouble(fmt.Errorf("%w: it does not accept the transaction with nonce %d now: %s", chain.ErrAnswer, answer.Index, answer.Said()))
+			l.trouble(fmt.Errorf("%w: it does not accept the transaction with nonce %d now: %s", chain.ErrAnswer, index, answer.Said()))
 		case answer.Verdict == chain.Unknown && answer.Text != "":
-			l.trouble(fmt.Errorf("%w: it is unknown whether it has the transaction with nonce %d: %s", chain.ErrAnswer, answer.Index, answer.Said()))
+			l.trouble(fmt.Errorf("%w: it is unknown whether it has the transaction with nonce %d: %s", chain.ErrAnswer, index, answer.Said()))
 		default:
 			continue
 		}
@@ -222,9 +215,5 @@ func (l *loop) probe(ctx context.Context, a probe) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := seen{Sights: make([]sight, len(sightings))}
-	for i, sighting := range sightings {
-		out.Sights[i] = sight{Index: a.Hashes[i].Index, Hash: a.Hashes[i].Hash, Sighting: sighting}
-	}
-	return out, nil
+	return seen{Hashes: a.Hashes, Sightings: sightings}, nil
 }

@@ -14,14 +14,7 @@ func (l *loop) link(ctx context.Context, a link) (input, error) {
 		blocks[i] = s.Block
 	}
 	are, err := l.Chain.Linked(ctx, a.Of, blocks)
-	if err != nil {
-		return nil, err
-	}
-	out := linked{Of: a.Of}
-	for i, s := range a.Slots {
-		out.Answers = append(out.Answers, linkAnswer{Index: s.Index, Block: s.Block, Linked: are[i]})
-	}
-	return out, nil
+	return linked{Of: a.Of, Slots: a.Slots, Are: are}, err
 }
 
 // confirm asks for second opinions, and proves the transactions of other senders (W2, W3).
@@ -29,8 +22,8 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 	claims := make([]chain.Claim, len(a.Claims))
 	var foreign []uint64
 	for i, c := range a.Claims {
-		claims[i] = l.claim(c)
-		if c.Foreign {
+		claims[i] = c.Claim
+		if claims[i].Account = l.Account; c.Foreign {
 			foreign = append(foreign, c.Index)
 		}
 	}
@@ -44,10 +37,10 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 			return nil, err
 		}
 	}
-	out := confirmed{Answers: make([]confirmation, 0, len(a.Claims))}
+	out := confirmed{Claims: a.Claims, Opinions: make([]opinion, len(a.Claims))}
 	for i, c := range a.Claims {
-		one := confirmation{Index: c.Index, Hash: c.Hash, Block: c.Block, Opinion: opinions[i], Counts: c.Counts}
-		if c.Foreign && one.Stand == chain.Agrees {
+		one := &out.Opinions[i]
+		if one.Opinion = opinions[i]; c.Foreign && one.Stand == chain.Agrees {
 			call, err := l.prove(ctx, c.Index, c.Hash)
 			switch {
 			case errors.Is(err, chain.ErrUnproven):
@@ -59,15 +52,8 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 				one.Own = has && sameCall(own, call)
 			}
 		}
-		out.Answers = append(out.Answers, one)
 	}
 	return out, nil
-}
-
-func (l *loop) claim(c claim) chain.Claim {
-	return chain.Claim{By: c.By, At: c.At, Still: c.Still, Counts: c.Counts, Placed: chain.Placed{
-		Block: c.Block, Inclusion: chain.Inclusion{Account: l.Account, Index: c.Index, Hash: c.Hash, Failed: c.Failed},
-	}}
 }
 
 // prove returns the call of a transaction that the account signed for a nonce.
@@ -104,7 +90,7 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 	var claims []chain.Claim
 	for _, one := range placed {
 		if one.Index >= a.First {
-			claims = append(claims, chain.Claim{Placed: one, By: a.By, At: a.Of, Still: a.Still})
+			claims = append(claims, chain.Claim{Inclusion: one, By: a.By, At: a.Of, Still: a.Still})
 			if out.First == 0 || one.Block.Number < out.First {
 				out.First = one.Block.Number
 			}

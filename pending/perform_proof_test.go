@@ -33,8 +33,8 @@ func (p prover) Confirm(_ context.Context, claims []chain.Claim) ([]chain.Opinio
 func (p prover) Prove(context.Context, chain.Hash) (chain.Proven, error) { return p.proven, p.err }
 
 // Scan returns the transaction that is proven.
-func (p prover) Scan(context.Context, chain.Block, chain.Account, uint64, int) ([]chain.Placed, uint64, error) {
-	return []chain.Placed{{Inclusion: chain.Inclusion{Account: p.proven.Account, Index: p.proven.Index, Hash: "0x"}}}, 1, nil
+func (p prover) Scan(context.Context, chain.Block, chain.Account, uint64, int) ([]chain.Inclusion, uint64, error) {
+	return []chain.Inclusion{{Account: p.proven.Account, Index: p.proven.Index, Hash: "0x"}}, 1, nil
 }
 
 // W6: a restored database has lost the slot of an intent, which waits again. It is found by the call of its transaction,
@@ -110,11 +110,11 @@ func TestAStrangerIsProven(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := store.Write(t.Context(), fence.Token{}, Batch{Account: "a", New: []Slot{{Index: 0, Intent: &in.ID, Attempts: []Attempt{{Signed: chain.Signed{Hash: "0a"}}}}}}); err != nil {
+			if err := store.Write(t.Context(), fence.Token{}, Batch{Account: "a", New: []Slot{{Index: 0, Intent: &in.ID, Attempts: []chain.Signed{{Hash: "0a"}}}}}); err != nil {
 				t.Fatal(err)
 			}
 			l := &loop{Config: Config{Account: "a", Chain: prover{proven: c.proven, err: c.err}, Store: store}}
-			got, err := l.confirm(t.Context(), confirm{Claims: []claim{{inclusion: inclusion{Hash: "0x"}, Foreign: c.foreign}}})
+			got, err := l.confirm(t.Context(), confirm{Claims: []claim{{Claim: chain.Claim{Inclusion: chain.Inclusion{Hash: "0x"}}, Foreign: c.foreign}}})
 			if (err != nil) != c.fails || err != nil && !errors.Is(err, c.err) {
 				t.Fatalf("got %+v, error %v, want an error: %v", got, err, c.fails)
 			}
@@ -122,7 +122,7 @@ func TestAStrangerIsProven(t *testing.T) {
 				return
 			}
 			said, is := got.(confirmed)
-			if !is || len(said.Answers) != 1 || said.Answers[0].Own != c.own || (said.Answers[0].Unproven != "") != c.bad {
+			if !is || len(said.Opinions) != 1 || said.Opinions[0].Own != c.own || (said.Opinions[0].Unproven != "") != c.bad {
 				t.Errorf("got %+v, want own %v and unproven %v", got, c.own, c.bad)
 			}
 		})

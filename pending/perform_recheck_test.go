@@ -51,7 +51,7 @@ func (s oneRow) Slots(_ context.Context, _ chain.Account, first, last uint64) ([
 func TestFinalRowsAreLookedUp(t *testing.T) {
 	t.Parallel()
 	here, there := chain.Block{Number: 5, Hash: "5"}, chain.Block{Number: 6, Hash: "6'"}
-	row := Slot{Index: 7, Final: true, Attempts: []Attempt{{Signed: chain.Signed{Hash: "a"}}, {Signed: chain.Signed{Hash: "b"}}}}
+	row := Slot{Index: 7, Final: true, Attempts: []chain.Signed{{Hash: "a"}, {Hash: "b"}}}
 	row.Last.Hash, row.Last.Block = "b", here
 	open := row
 	open.Final = false

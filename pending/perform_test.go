@@ -83,7 +83,7 @@ func TestARefusedSendIsReported(t *testing.T) {
 	} {
 		var heard error
 		l := &loop{Config: Config{Events: Events{Trouble: func(err error) { heard = err }}}}
-		l.complain([]answer{{Outcome: chain.Outcome{Verdict: chain.Accepted}}, {Index: 7, Outcome: chain.Outcome{Verdict: verdict, Text: "no such method"}}})
+		l.complain(sent{Attempts: []chain.Signed{{}, {Index: 7}}, Outcomes: []chain.Outcome{{Verdict: chain.Accepted}, {Verdict: verdict, Text: "no such method"}}})
 		if said := errors.Is(heard, chain.ErrAnswer) && strings.Contains(heard.Error(), "nonce 7") && strings.Contains(heard.Error(), "no such method"); said != want {
 			t.Errorf("verdict %v: reported %v, want a report: %v", verdict, heard, want)
 		}
@@ -204,14 +204,14 @@ func (c *counts) Next(context.Context, chain.Account) (uint64, error) {
 	return c.best, nil
 }
 
-// rows is a store with slots for the nonces 0 to 9, of which those below final are final.
-type rows struct {
+// storedRows is a store with slots for the nonces 0 to 9, of which those below final are final.
+type storedRows struct {
 	*Memory
 	final uint64
 	read  []uint64
 }
 
-func (s *rows) Load(_ context.Context, _ chain.Account, from uint64, _ int) (snap Snapshot, err error) {
+func (s *storedRows) Load(_ context.Context, _ chain.Account, from uint64, _ int) (snap Snapshot, err error) {
 	s.read = append(s.read, from)
 	for index := range uint64(10) {
 		if final := index < s.final; !final || index >= from {
@@ -242,7 +242,7 @@ func TestFinalRowsAreReadIfTheChainTookThemBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store := &rows{Memory: &Memory{}, final: c.stored}
+			store := &storedRows{Memory: &Memory{}, final: c.stored}
 			l := &loop{Config: Config{Account: "a", Chain: &counts{best: c.best, low: c.low}, Store: store, Longest: time.Second}}
 			in, err := l.perform(t.Context(), load{noFinal})
 			got, is := in.(loaded)
@@ -300,7 +300,7 @@ func TestATurnThatComesAfterTheRest(t *testing.T) {
 		Config: Config{Account: "a", Store: &Memory{}}.withDefaults(chain.Description{}), stream: 1,
 	}
 	l.machine = newMachine(l.settings())
-	l.machine.phase = working // idle, and so nothing is followed
+	l.machine.rows.phase = working // idle, and so nothing is followed
 	l.step(t.Context(), streamed{turned{Turn: chain.Turn{Block: chain.Block{Number: 5, Hash: "5"}}}, 0})
 	if got := l.machine.head; got != (chain.Block{}) {
 		t.Errorf("the head is %+v, want none", got)

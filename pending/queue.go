@@ -8,23 +8,17 @@ import (
 	"github.com/conchhq/conch/internal/pause"
 )
 
-// Waiting is an intent that waits for a slot.
-type Waiting struct {
-	Intent
-	Refusal Refusal       // of its last try; the zero Refusal if there was none
-	Age     time.Duration // of the refusal's Since, by the store's clock
-}
-
 // Refusal says why an intent got no slot when it was tried. It is about the intent alone: if the whole account
 // cannot sign, no intent is refused. It is stored beside the intent, so that a new leader goes on with it.
 type Refusal struct {
-	Cause  Cause     // Funds, Refused or Unclear
-	Why    string    // the words of the chain
-	Times  int       // how often in a row for this cause; 0: it was not refused
-	Height uint64    // the chain's at the first time
-	Next   uint64    // the nonce that the intent would have got then
-	Since  time.Time // of the first time, by the store's clock, which sets it
-	Until  time.Time // the intent is not tried before, by the store's clock; zero: it is
+	Cause  Cause         // Funds, Refused or Unclear
+	Why    string        // the words of the chain
+	Times  int           // how often in a row for this cause; 0: it was not refused
+	Height uint64        // the chain's at the first time
+	Next   uint64        // the nonce that the intent would have got then
+	Since  time.Time     // of the first time, by the store's clock, which sets it
+	Until  time.Time     // the intent is not tried before, by the store's clock; zero: it is
+	Age    time.Duration // from Queue: how long ago Since was, by the store's clock
 }
 
 // Held asks a store to keep a refusal beside its intent. The store sets Since if it is the first one or if
@@ -35,14 +29,14 @@ type Held struct {
 	Pause   time.Duration // for how long others pass it, at most LongestPause; only in relaxed order
 }
 
-// Queue is the beginning of an account's queue.
+// Queue is the beginning of an account's queue. Of a Record it has the Intent and the Refusal.
 type Queue struct {
 	// Oldest are in the order of acceptance. If there are more, those that could be tried for longest, in relaxed
 	// order: however many are put off and due again and again, each has its turn.
-	Oldest []Waiting
+	Oldest []Record
 	Left   int // how many more wait, where 1 may stand for any number
 	// Saving is the oldest intent that has waited for money for SavesAfter, put off or not; only in relaxed order.
-	Saving *Waiting
+	Saving *Record
 }
 
 // PutOff counts the waiting intents that others pass.
@@ -67,16 +61,16 @@ const (
 	firstPause   = time.Second
 )
 
-// saves reports whether the account's money is the intent's now.
-func (w Waiting) saves() bool { return int(w.Age/SavesAfter)%savesEvery == 1 }
+// saves reports whether the account's money is now that of the intent that was refused so.
+func (r Refusal) saves() bool { return int(r.Age/SavesAfter)%savesEvery == 1 }
 
 // oneSaves reports whether the account's money is one intent's now.
-func (q Queue) oneSaves() bool { return q.Saving != nil && q.Saving.saves() }
+func (q Queue) oneSaves() bool { return q.Saving != nil && q.Saving.Refusal.saves() }
 
 // tries returns the intents to be tried now.
-func (q Queue) tries() []Waiting {
+func (q Queue) tries() []Record {
 	if q.oneSaves() {
-		return []Waiting{*q.Saving}
+		return []Record{*q.Saving}
 	}
 	return q.Oldest
 }
@@ -117,12 +111,12 @@ func (r Refusal) again(cause Cause, why string, height, next uint64) Refusal {
 
 // changes reports whether a further refusal in strict order is to be stored. If the clock was ahead at the first one, the
 // store sets that right with the next.
-func (w Waiting) changes(r Refusal) bool {
+func (r Refusal) changes(last Refusal) bool {
 	if r.Cause == Funds {
 		return r.Times == 1
 	}
-	w.Refusal.Times = r.Times
-	return r.Cause == Unclear || r != w.Refusal || w.Age < 0
+	last.Times = r.Times
+	return r.Cause == Unclear || r != last || last.Age < 0
 }
 
 // pause returns for how long others pass the intent: ever longer.
@@ -163,7 +157,7 @@ func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batc
 	stops := !a.Relaxed || q.oneSaves()
 	gap, anew := false, false // an intent got no slot; one behind it is signed anew at once
 	turned := false           // one whose call had been refused got a slot
-	stay := func(w Waiting, why error) {
+	stay := func(w Record, why error) {
 		gap = true
 		if out.Left++; out.Hold == nil && !anew {
 			out.Hold = &heldError{w.ID, why}
@@ -175,7 +169,7 @@ func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batc
 		switch {
 		case p.Err == nil && !gap:
 			id := w.ID // a copy: a pointer into the queue would keep all calls that were read with it, as long as the slot
-			b.New = append(b.New, Slot{Index: p.Index, Intent: &id, Attempts: []Attempt{{Signed: p.Signed}}, Since: height, Value: w.Call.Value})
+			b.New = append(b.New, Slot{Index: p.Index, Intent: &id, Attempts: []chain.Signed{p.Signed}, Since: height, Value: w.Call.Value})
 			next, turned = next+1, turned || w.Refusal.Times > 0 && w.Refusal.Cause != Funds
 			continue
 		case p.Err == nil:
@@ -196,10 +190,10 @@ func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batc
 		}
 		one := Held{Intent: w.ID, Refusal: last.again(cause, p.Err.Error(), height+a.Stood, next)}
 		switch gap = true; {
-		case (!stops || !waits) && a.gaveUp(one.Refusal, w.Age, height+a.Stood, next):
+		case (!stops || !waits) && a.gaveUp(one.Refusal, w.Refusal.Age, height+a.Stood, next):
 			b.Rejects = append(b.Rejects, Reject{Intent: w.ID, Why: p.Err.Error()})
 		case stops:
-			if stay(w, p.Err); w.changes(one.Refusal) {
+			if stay(w, p.Err); one.Refusal.changes(w.Refusal) {
 				b.Held = append(b.Held, one)
 			}
 		default:

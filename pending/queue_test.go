@@ -59,7 +59,8 @@ func TestWhatIsPutOffDelaysNoRejection(t *testing.T) {
 	a := assign{First: 5, Best: 5, Relaxed: true, RejectAfter: 15 * time.Second}
 	tried, prepared := queueOf("ppgr", a.First)
 	b, _ := a.judge(Queue{Oldest: tried}, prepared, 100)
-	tried[3].Refusal, tried[3].Age = b.Held[len(b.Held)-1].Refusal, 15*time.Second
+	tried[3].Refusal = b.Held[len(b.Held)-1].Refusal
+	tried[3].Refusal.Age = 15 * time.Second
 	if last := tried[3].Refusal; last.Cause != Refused || last.Next != 6 {
 		t.Fatalf("behind one that will have the nonce 5: %+v, want it refused for 6", last)
 	}
@@ -137,21 +138,23 @@ func TestJudge(t *testing.T) {
 func TestWhichRefusalsAreStored(t *testing.T) {
 	t.Parallel()
 	first := Refusal{Cause: Refused, Why: "words", Times: 1, Height: 100, Next: 7}
+	aged := first
+	aged.Age = -1
 	for name, c := range map[string]struct {
-		last Waiting
+		last Refusal
 		next Refusal
 		want bool
 	}{
-		"the first":          {Waiting{}, first, true},
-		"the same":           {Waiting{Refusal: first}, first.again(Refused, "words", 101, 7), false},
-		"other words":        {Waiting{Refusal: first}, first.again(Refused, "others", 101, 7), true},
-		"after a rewind":     {Waiting{Refusal: first}, first.again(Refused, "words", 90, 7), true},
-		"a clock was ahead":  {Waiting{Refusal: first, Age: -1}, first.again(Refused, "words", 101, 7), true},
-		"another cause":      {Waiting{Refusal: first}, first.again(Funds, "words", 101, 7), true},
-		"no money":           {Waiting{Refusal: Refusal{Cause: Funds, Times: 1}}, Refusal{Cause: Funds, Times: 2, Why: "1 wei"}, false},
-		"odd words, counted": {Waiting{Refusal: Refusal{Cause: Unclear, Times: 1}}, Refusal{Cause: Unclear, Times: 2}, true},
+		"the first":          {Refusal{}, first, true},
+		"the same":           {first, first.again(Refused, "words", 101, 7), false},
+		"other words":        {first, first.again(Refused, "others", 101, 7), true},
+		"after a rewind":     {first, first.again(Refused, "words", 90, 7), true},
+		"a clock was ahead":  {aged, aged.again(Refused, "words", 101, 7), true},
+		"another cause":      {first, first.again(Funds, "words", 101, 7), true},
+		"no money":           {Refusal{Cause: Funds, Times: 1}, Refusal{Cause: Funds, Times: 2, Why: "1 wei"}, false},
+		"odd words, counted": {Refusal{Cause: Unclear, Times: 1}, Refusal{Cause: Unclear, Times: 2}, true},
 	} {
-		if got := c.last.changes(c.next); got != c.want {
+		if got := c.next.changes(c.last); got != c.want {
 			t.Errorf("%s: stored %v, want %v", name, got, c.want)
 		}
 	}
@@ -160,8 +163,8 @@ func TestWhichRefusalsAreStored(t *testing.T) {
 // W19: while one saves, the others wait for the next block with it.
 func TestTheOneThatSavesStopsTheOthers(t *testing.T) {
 	t.Parallel()
-	poor := Waiting{Intent: Intent{ID: ID{1}}, Refusal: Refusal{Cause: Funds, Times: 9}, Age: SavesAfter}
-	q := Queue{Oldest: []Waiting{{Intent: Intent{ID: ID{2}}}}, Saving: &poor}
+	poor := Record{Intent: Intent{ID: ID{1}}, Refusal: Refusal{Cause: Funds, Times: 9, Age: SavesAfter}}
+	q := Queue{Oldest: []Record{{Intent: Intent{ID: ID{2}}}}, Saving: &poor}
 	if tried := q.tries(); len(tried) != 1 || tried[0].ID != poor.ID || q.left() == 0 {
 		t.Errorf("tried %+v with %d left, want the one that saves and some left", tried, q.left())
 	}
@@ -169,7 +172,7 @@ func TestTheOneThatSavesStopsTheOthers(t *testing.T) {
 	if hold := holdOf(out.Hold); hold.Intent != poor.ID || len(b.New)+len(b.Rejects)+len(b.Held) != 0 {
 		t.Errorf("got %+v, held by %+v; want nothing stored, and the account held by the one that saves", b, hold)
 	}
-	if poor.Age = 2 * SavesAfter; len(q.tries()) != 1 || q.tries()[0].ID == poor.ID || q.left() != 0 {
+	if poor.Refusal.Age = 2 * SavesAfter; len(q.tries()) != 1 || q.tries()[0].ID == poor.ID || q.left() != 0 {
 		t.Errorf("after its turn: tried %+v with %d left, want the other", q.tries(), q.left())
 	}
 }
@@ -181,7 +184,7 @@ func TestAHoldEnds(t *testing.T) {
 	now := fence.Instant(time.Hour)
 	m.Step(now, tick{})
 	m.Step(now, loaded{Snapshot: Snapshot{Queued: 1}})
-	m.lookBy = now.Add(time.Hour)
+	m.finding.lookBy = now.Add(time.Hour)
 	m.Step(now, stored{Left: 1, Hold: chain.ErrFee})
 	if due := m.Next(); due != now.Add(time.Minute) {
 		t.Fatalf("the next tick is due in %v, want a minute", due.Sub(now))
@@ -195,11 +198,12 @@ func TestAHoldEnds(t *testing.T) {
 	}
 }
 
-func queueOf(letters string, first uint64) (tried []Waiting, prepared []chain.Prepared) {
+func queueOf(letters string, first uint64) (tried []Record, prepared []chain.Prepared) {
 	errs := map[rune]error{'r': chain.ErrCall, 'u': chain.ErrUnclear, 'p': chain.ErrFunds, 'o': chain.ErrOwed, 'f': chain.ErrFee}
 	last := map[rune]Refusal{'R': {Cause: Refused, Why: chain.ErrCall.Error(), Times: 1, Height: 100, Next: 7}, 'U': {Cause: Unclear, Times: maxUnclearTries, Next: 7}, 'G': {Cause: Refused, Times: 1, Height: 100, Next: 7}}
 	for i, letter := range letters {
-		w := Waiting{Intent: Intent{ID: ID{byte(i), byte(letter)}}, Refusal: last[letter], Age: minUnclearTime}
+		w := Record{Intent: Intent{ID: ID{byte(i), byte(letter)}}, Refusal: last[letter]}
+		w.Refusal.Age = minUnclearTime
 		p := chain.Prepared{Signed: chain.Signed{Index: first + uint64(i)}, Err: errs[[]rune(strings.ToLower(string(letter)))[0]]}
 		tried, prepared = append(tried, w), append(prepared, p)
 	}

@@ -208,7 +208,7 @@ func TestFinalElsewhereWhileNobodyLooks(t *testing.T) {
 			}
 			blocks := make([][]chain.Signed, 70)
 			for i, s := range slots {
-				blocks[5+i] = []chain.Signed{s.Attempts[0].Signed}
+				blocks[5+i] = []chain.Signed{s.Attempts[0]}
 			}
 			node.Reorg(59, blocks...)
 			time.Sleep(time.Minute)

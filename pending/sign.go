@@ -70,7 +70,7 @@ func (l *loop) prepare(ctx context.Context, a assign) (queue Queue, prepared []c
 func (l *loop) prepareBehind(ctx context.Context, a assign, known Queue, most int) (Queue, []chain.Prepared, error) {
 	queue, err := l.Store.Queue(ctx, l.Account, a.Relaxed, most)
 	old, tried := known.tries(), queue.tries()
-	same := func(a, b Waiting) bool { return a.ID == b.ID }
+	same := func(a, b Record) bool { return a.ID == b.ID }
 	if err != nil || len(tried) <= len(old) || !slices.EqualFunc(old, tried[:len(old)], same) {
 		return queue, nil, err
 	}
@@ -84,9 +84,9 @@ func (l *loop) prepareBehind(ctx context.Context, a assign, known Queue, most in
 }
 
 // changesPutOff reports whether a batch may change what is put off: some is, or one that was may be no longer.
-func changesPutOff(tried []Waiting, b Batch) bool {
+func changesPutOff(tried []Record, b Batch) bool {
 	return slices.ContainsFunc(b.Held, func(h Held) bool { return h.Pause > 0 }) ||
-		slices.ContainsFunc(tried, func(w Waiting) bool { return !w.Refusal.Until.IsZero() })
+		slices.ContainsFunc(tried, func(w Record) bool { return !w.Refusal.Until.IsZero() })
 }
 
 // replace signs and stores one more attempt for each slot, with its intent's call or as a filler.
@@ -140,7 +140,8 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 			out.Unsigned = append(out.Unsigned, unsigned{Index: r.Index, Why: p.Err})
 			continue
 		}
-		s := Slot{Index: p.Index, Attempts: []Attempt{{Signed: p.Signed, Filler: r.Filler}}, Before: r.Before, Since: since}
+		p.Filler = r.Filler
+		s := Slot{Index: p.Index, Attempts: []chain.Signed{p.Signed}, Before: r.Before, Since: since}
 		if out.Slots = append(out.Slots, s); r.Gap {
 			batch.New = append(batch.New, s)
 		} else {

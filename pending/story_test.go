@@ -26,13 +26,13 @@ func TestStories(t *testing.T) {
 			Retry: time.Second, Patience: time.Hour,
 		})
 		now := fence.Instant(time.Hour)
-		m.lookBy = now.Add(time.Hour)
+		m.finding.lookBy = now.Add(time.Hour)
 		return func(line string) (done []string) {
 			words := strings.Fields(line)
 			if words[0] == "limits" { // before all else
 				args := arguments(words[1:])
 				m.set.MaxInFlight, m.set.MaxBatch = int(args.number("flight")), int(args.number("batch"))
-				m.window, m.most, m.mostRead = newWindow(m.set.MaxInFlight), m.set.MaxBatch, m.set.MaxBatch
+				m.sending.window, m.signing.most, m.pace.mostRead = newWindow(m.set.MaxInFlight), m.set.MaxBatch, m.set.MaxBatch
 				return nil
 			}
 			if words[0] == "held" { // for the stories of slots that leave
@@ -118,14 +118,15 @@ func parse(t *testing.T, words []string) input {
 			name, verdict, _ := strings.Cut(pair, "=")
 			verdict, text, _ := strings.Cut(verdict, ":")
 			text, by, _ := strings.Cut(text, "@")
-			in.Answers = append(in.Answers, answer{Index: index(name), Hash: chain.Hash(name), Outcome: chain.Outcome{Verdict: verdictNamed(t, verdict), Text: text, By: by}})
+			in.Attempts = append(in.Attempts, chain.Signed{Index: index(name), Hash: chain.Hash(name)})
+			in.Outcomes = append(in.Outcomes, chain.Outcome{Verdict: verdictNamed(t, verdict), Text: text, By: by})
 		}
 		return in
 	case "seen":
 		var in seen
 		for _, pair := range args.rest {
 			name, where, _ := strings.Cut(pair, "=")
-			one := sight{Index: index(name), Hash: chain.Hash(name)}
+			var one chain.Sighting
 			switch where {
 			case "nowhere":
 			case "pooled":
@@ -134,14 +135,14 @@ func parse(t *testing.T, words []string) input {
 				where, one.Failed = strings.CutSuffix(where, "!")
 				one.Where, one.Block = chain.Included, blockNamed(where)
 			}
-			in.Sights = append(in.Sights, one)
+			in.Hashes, in.Sightings = append(in.Hashes, lookup{Index: index(name), Hash: chain.Hash(name)}), append(in.Sightings, one)
 		}
 		return in
 	case "found":
 		in := found{Recall: args.has("recall"), Index: args.number("index"), Next: args.number("next")}
 		for _, pair := range args.rest {
 			name, block, _ := strings.Cut(pair, "=")
-			in.Placed = append(in.Placed, chain.Placed{Inclusion: chain.Inclusion{Index: index(name), Hash: chain.Hash(name)}, Block: blockNamed(block)})
+			in.Placed = append(in.Placed, chain.Inclusion{Index: index(name), Hash: chain.Hash(name), Block: blockNamed(block)})
 		}
 		return in
 	case "linked":
@@ -149,7 +150,7 @@ func parse(t *testing.T, words []string) input {
 		for _, pair := range args.rest {
 			name, block, _ := strings.Cut(pair, "=")
 			block, not := strings.CutPrefix(block, "!")
-			in.Answers = append(in.Answers, linkAnswer{Index: index(name), Block: blockNamed(block), Linked: !not})
+			in.Slots, in.Are = append(in.Slots, place{Index: index(name), Block: blockNamed(block)}), append(in.Are, !not)
 		}
 		return in
 	case "confirmed":
@@ -168,7 +169,7 @@ func parse(t *testing.T, words []string) input {
 		in.Turn.Kind = map[string]chain.TurnKind{"applied": chain.Applied, "reverted": chain.Reverted, "finalized": chain.Finalized}[words[0]]
 		for _, name := range args.list("with") {
 			name, failed := strings.CutSuffix(name, "!") // 5a! has reverted
-			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index(name), Hash: chain.Hash(name), Failed: failed})
+			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index(name), Hash: chain.Hash(name), Block: in.Turn.Block, Failed: failed})
 		}
 		return in
 	case "saved":
@@ -202,15 +203,16 @@ func parseConfirmed(args words) (in confirmed) {
 	for _, pair := range args.rest {
 		name, word, _ := strings.Cut(pair, "=")
 		hash, block, _ := strings.Cut(name, "@")
-		one := confirmation{Index: index(hash), Hash: chain.Hash(hash), Block: blockNamed(block), Opinion: chain.Opinion{By: "second", Why: "its words"}}
+		about := claim{Claim: chain.Claim{Inclusion: chain.Inclusion{Index: index(hash), Hash: chain.Hash(hash), Block: blockNamed(block)}}}
+		one := opinion{Opinion: chain.Opinion{By: "second", Why: "its words"}}
 		one.Stand = map[string]chain.Stand{"mute": chain.Mute, "differs": chain.Differs, "agrees": chain.Agrees, "own": chain.Agrees, "unproven": chain.Agrees}[word]
-		if digits := strings.TrimSuffix(hash, "-"); fmt.Sprint(one.Index) == digits { // a nonce alone
-			one.Hash, one.Counts = "", digits == hash
+		if digits := strings.TrimSuffix(hash, "-"); fmt.Sprint(about.Index) == digits { // a nonce alone
+			about.Hash, about.Counts = "", digits == hash
 		}
 		if one.Own = word == "own"; word == "unproven" {
 			one.Unproven = "its words"
 		}
-		in.Answers = append(in.Answers, one)
+		in.Claims, in.Opinions = append(in.Claims, about), append(in.Opinions, one)
 	}
 	return in
 }
@@ -247,7 +249,7 @@ func spread(name string) (names []string) {
 }
 
 // gathered is the reverse of spread: of attempts in a row, where they are many.
-func gathered(attempts []Attempt) (names []string) {
+func gathered(attempts []chain.Signed) (names []string) {
 	const many = 6
 	for len(attempts) > 0 {
 		n, first := 1, string(attempts[0].Hash)
@@ -305,9 +307,10 @@ func slotNamed(name string) Slot {
 			continue
 		}
 		filler := i+1 < len(letters) && letters[i+1] == '!'
-		s.Attempts = append(s.Attempts, Attempt{Filler: filler, Signed: chain.Signed{
+		s.Attempts = append(s.Attempts, chain.Signed{
 			Index: s.Index, Hash: chain.Hash(digits + string(letter)), Fee: feeOf(letter), Gas: 21_000,
-		}})
+			Filler: filler,
+		})
 		if !filler {
 			id := ID{byte(s.Index)}
 			s.Intent = &id

@@ -32,8 +32,9 @@ func TestATakeoverSignsAtOnce(t *testing.T) {
 			var txs []chain.Signed
 			for index := first; index < first+200; index++ {
 				tx := node.Foreign(from, index)
+				tx.Filler = true
 				txs = append(txs, tx)
-				batch.New = append(batch.New, pending.Slot{Index: index, Since: first / 200, Attempts: []pending.Attempt{{Signed: tx, Filler: true}}})
+				batch.New = append(batch.New, pending.Slot{Index: index, Since: first / 200, Attempts: []chain.Signed{tx}})
 			}
 			var block chain.Block
 			if first < mined {

@@ -14,10 +14,10 @@ func TestTheTimeInABlock(t *testing.T) {
 	t.Parallel()
 	m := newMachine(settings{FinalAfter: time.Hour})
 	now := fence.Instant(time.Hour)
-	s := &slot{Slot: Slot{Attempts: make([]Attempt, 1)}, deliveries: make([]delivery, 1)}
-	m.slots.add(s)
+	s := &slot{Slot: Slot{Attempts: make([]chain.Signed, 1)}, deliveries: make([]delivery, 1)}
+	m.slots.addSlot(s)
 	in := func(hash chain.Hash) {
-		m.place(s, &inclusion{Block: chain.Block{Number: 7, Hash: hash}}, true)
+		m.placeSlot(s, &chain.Inclusion{Block: chain.Block{Number: 7, Hash: hash}}, true)
 		m.takeCensus(now)
 	}
 	in("a")

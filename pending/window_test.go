@@ -16,10 +16,10 @@ func press(w *window, pool int, from, blocks uint64) (sent, refused int) {
 		sent += w.size
 		if w.size > pool {
 			refused += w.size - pool
-			w.refused(pool, height)
+			w.noteRefused(pool, height)
 			continue
 		}
-		w.took(w.size, height)
+		w.noteTaken(w.size, height)
 	}
 	return sent, refused
 }
@@ -62,9 +62,9 @@ func TestTheWindowGrows(t *testing.T) {
 func TestAWindowThatDoesNotLimitStays(t *testing.T) {
 	t.Parallel()
 	w := newWindow(4000)
-	w.took(firstWindow, 1)
+	w.noteTaken(firstWindow, 1)
 	w.pressed = true
-	w.took(firstWindow/2-1, 2)
+	w.noteTaken(firstWindow/2-1, 2)
 	if w.size != firstWindow {
 		t.Errorf("the window is %d, want %d", w.size, firstWindow)
 	}
@@ -72,7 +72,7 @@ func TestAWindowThatDoesNotLimitStays(t *testing.T) {
 		best, next uint64
 		want       int
 	}{{5, 5, 16}, {5, 20, 1}, {5, 21, 0}, {5, 4000, 0}, {9, 5, 16}} {
-		if got := w.allows(c.best, c.next); got != c.want {
+		if got := w.allowsMore(c.best, c.next); got != c.want {
 			t.Errorf("with %+v it allows %d", c, got)
 		}
 	}
@@ -84,7 +84,7 @@ func TestTheWindowForgetsLongWaits(t *testing.T) {
 	w := newWindow(4000)
 	press(&w, 20, 0, 400)
 	press(&w, 4000, 400, mostWait+8)
-	w.refused(30, 1000)
+	w.noteRefused(30, 1000)
 	if w.growAt != 1000+firstWait {
 		t.Errorf("it grows %d blocks after the refusal, want %d", w.growAt-1000, firstWait)
 	}
@@ -94,11 +94,11 @@ func TestTheWindowForgetsLongWaits(t *testing.T) {
 func TestTheWindowWaitsInHeights(t *testing.T) {
 	t.Parallel()
 	m := newMachine(settings{MaxInFlight: 100, MaxBatch: 50})
-	m.window.refused(5, 0)
+	m.sending.window.noteRefused(5, 0)
 	for _, at := range []struct{ head, want uint64 }{{1000, 1000 + firstWait}, {1001, 1000 + firstWait}, {10, 10 + mostWait}} {
 		m.Step(fence.Instant(time.Hour), turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: at.head, Hash: "x"}}})
-		if m.window.growAt != at.want {
-			t.Errorf("at head %d it grows at %d, want %d", at.head, m.window.growAt, at.want)
+		if m.sending.window.growAt != at.want {
+			t.Errorf("at head %d it grows at %d, want %d", at.head, m.sending.window.growAt, at.want)
 		}
 	}
 }
@@ -111,10 +111,10 @@ func TestARestDoesNotHoldTheWindow(t *testing.T) {
 		m.Step(fence.Instant(time.Hour), turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: height, Hash: "x"}}})
 	}
 	at(1000)
-	m.window.refused(5, 1000)
+	m.sending.window.noteRefused(5, 1000)
 	m.Step(fence.Instant(time.Hour), rested{})
-	if at(1100); m.window.growAt > 1100+firstWait {
-		t.Errorf("after a rest it grows %d blocks after the first head, want %d at most", m.window.growAt-1100, firstWait)
+	if at(1100); m.sending.window.growAt > 1100+firstWait {
+		t.Errorf("after a rest it grows %d blocks after the first head, want %d at most", m.sending.window.growAt-1100, firstWait)
 	}
 }
 
@@ -123,11 +123,11 @@ func TestTheWindowGrowsOnlyWhenInTheWay(t *testing.T) {
 	t.Parallel()
 	w := newWindow(4000)
 	w.pressed = true
-	w.took(firstWindow, 1)
-	if w.took(2*firstWindow, 1); w.size != 2*firstWindow {
+	w.noteTaken(firstWindow, 1)
+	if w.noteTaken(2*firstWindow, 1); w.size != 2*firstWindow {
 		t.Errorf("in the way once, it is %d, want %d", w.size, 2*firstWindow)
 	}
-	if w.refused(100, 1); w.size != 2*firstWindow {
+	if w.noteRefused(100, 1); w.size != 2*firstWindow {
 		t.Errorf("after a refusal far above it is %d, want %d", w.size, 2*firstWindow)
 	}
 }
@@ -135,18 +135,19 @@ func TestTheWindowGrowsOnlyWhenInTheWay(t *testing.T) {
 // What a node takes in a row counts from where the chain was when it was asked, and what the chain has by now too.
 func TestTheRoomIsThatOfTheQuestion(t *testing.T) {
 	t.Parallel()
-	said := func(first uint64, verdicts ...chain.Verdict) (all []answer) {
+	said := func(first uint64, verdicts ...chain.Verdict) (all sent) {
 		for i, v := range verdicts {
-			all = append(all, answer{Index: first + uint64(i), Outcome: chain.Outcome{Verdict: v}})
+			all.Attempts = append(all.Attempts, chain.Signed{Index: first + uint64(i)})
+			all.Outcomes = append(all.Outcomes, chain.Outcome{Verdict: v})
 		}
 		return all
 	}
 	m := newMachine(settings{MaxInFlight: 4000, MaxBatch: 50})
-	m.sentFrom, m.best, m.window.size, m.window.pressed = 0, 5, 4, true
-	if m.learnRoom(said(0, chain.IndexTooLow, chain.Known, chain.Accepted, chain.Accepted)); m.window.size != 8 {
-		t.Errorf("all that was sent is taken: the window is %d, want 8", m.window.size)
+	m.sending.from, m.best, m.sending.window.size, m.sending.window.pressed = 0, 5, 4, true
+	if m.sending.learnRoom(said(0, chain.IndexTooLow, chain.Known, chain.Accepted, chain.Accepted)); m.sending.window.size != 8 {
+		t.Errorf("all that was sent is taken: the window is %d, want 8", m.sending.window.size)
 	}
-	if m.learnRoom(said(6, chain.Accepted, chain.Full)); m.window.size != 7 {
-		t.Errorf("seven were taken in a row, of which five are in blocks by now: the window is %d, want 7", m.window.size)
+	if m.sending.learnRoom(said(6, chain.Accepted, chain.Full)); m.sending.window.size != 7 {
+		t.Errorf("seven were taken in a row, of which five are in blocks by now: the window is %d, want 7", m.sending.window.size)
 	}
 }

@@ -233,12 +233,12 @@ func (w *world) settled() bool {
 // verdict reads the chain: each intent must be there once, and every hash must have been stored.
 func (w *world) verdict() {
 	ctx := w.t.Context()
-	stored := map[chain.Hash]pending.Attempt{}
+	stored := map[chain.Hash]chain.Signed{}
 	for _, a := range w.store.Attempts(w.from) {
 		stored[a.Hash] = a
 	}
 	done := map[string]int{}
-	included := map[uint64]chain.Placed{}
+	included := map[uint64]chain.Inclusion{}
 	all, _, err := w.judge.Scan(ctx, w.head(), w.from, 0, math.MaxInt32)
 	if err != nil {
 		w.t.Fatal(err)

@@ -23,12 +23,12 @@ func (t *trial) inclusions(submitted bool) {
 	foreign := t.Foreign(first + 1)
 	t.Seal(ours[0], foreign, ours[1])
 	at := t.seen(chain.Included, ours[0])[0].Block
-	got, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
+	got, err := t.inBlock(at)
 	t.ok(err)
 	want := []chain.Inclusion{
-		{Account: t.Funded, Index: first, Hash: ours[0].Hash},
-		{Account: t.Funded, Index: first + 1, Hash: foreign.Hash},
-		{Account: t.Funded, Index: first + 2, Hash: ours[1].Hash, Failed: true},
+		{Account: t.Funded, Index: first, Hash: ours[0].Hash, Block: at},
+		{Account: t.Funded, Index: first + 1, Hash: foreign.Hash, Block: at},
+		{Account: t.Funded, Index: first + 2, Hash: ours[1].Hash, Block: at, Failed: true},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %+v, want %+v", got, want)
@@ -38,7 +38,7 @@ func (t *trial) inclusions(submitted bool) {
 			t.Errorf("got %+v, want %+v", got[i], want[i])
 		}
 	}
-	again, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
+	again, err := t.inBlock(at)
 	t.ok(err)
 	if !slices.Equal(again, got) {
 		t.Errorf("asked again: got %+v, want %+v", again, got)
@@ -48,6 +48,15 @@ func (t *trial) inclusions(submitted bool) {
 	}
 	_, err = t.Chain.Inclusions(t.ctx, chain.Block{Number: 9, Hash: nowhere}, []chain.Account{t.Funded})
 	t.wants(err, chain.ErrNotFound)
+}
+
+// inBlock returns what two accounts have in a block, of which the parent may be left out.
+func (t *trial) inBlock(at chain.Block) ([]chain.Inclusion, error) {
+	got, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
+	for i := range got {
+		got[i].Block.Parent = at.Parent
+	}
+	return got, err
 }
 
 // inclusionsOfOursAlone checks what a driver may read in another way: blocks after one of ours alone.
@@ -71,12 +80,12 @@ func inclusionsOfOursAlone(t *trial) {
 		}
 		t.Seal(block...)
 		var want []chain.Inclusion
+		at := t.seen(chain.Included, block[0])[0].Block
 		for i, s := range block {
 			failed := i < len(calls) && calls[i].Gas == t.BadGas
-			want = append(want, chain.Inclusion{Account: t.Funded, Index: next - uint64(len(block)-i), Hash: s.Hash, Failed: failed})
+			want = append(want, chain.Inclusion{Account: t.Funded, Index: next - uint64(len(block)-i), Hash: s.Hash, Block: at, Failed: failed})
 		}
-		at := t.seen(chain.Included, block[0])[0].Block
-		got, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
+		got, err := t.inBlock(at)
 		if t.ok(err); !slices.Equal(got, want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

@@ -50,8 +50,8 @@ func prepare(t *trial) {
 	t.wants(all[1].Err, chain.ErrKey)
 	for _, i := range []int{0, 2} {
 		s := all[i].Signed
-		if s.Account != t.Funded || s.Index != drafts[i].Index || s.Hash == "" || len(s.Bytes) == 0 || s.Gas == 0 || s.Fee.None() {
-			t.Errorf("draft %d: got %+v, want its account and nonce, and hash, bytes, gas and fee", i, s)
+		if s.Account != t.Funded || s.Index != drafts[i].Index || s.Hash == "" || len(s.Bytes) == 0 || s.Gas == 0 || s.Fee.None() || s.Filler != drafts[i].Filler {
+			t.Errorf("draft %d: got %+v, want its account, nonce and whether it is a filler, and hash, bytes, gas and fee", i, s)
 		}
 	}
 	t.seen(chain.Nowhere, all[0].Signed, all[2].Signed)

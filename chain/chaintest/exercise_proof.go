@@ -18,17 +18,17 @@ func (t *trial) head() chain.Block {
 // scan checks that blocks are read in steps, up to a block, and no transaction is missed.
 func scan(t *trial) {
 	ours := t.attempts(3)
-	var want []chain.Placed
+	var want []chain.Inclusion
 	for _, s := range ours {
 		t.submit(chain.Accepted, s)
 		t.Mine()
 		t.Mine()
 		at := t.seen(chain.Included, s)[0].Block
-		want = append(want, chain.Placed{Inclusion: chain.Inclusion{Account: t.Funded, Index: s.Index, Hash: s.Hash}, Block: at})
+		want = append(want, chain.Inclusion{Account: t.Funded, Index: s.Index, Hash: s.Hash, Block: at})
 	}
 	head := t.head()
 	for most := 1; most < 9; most += 3 {
-		var got []chain.Placed
+		var got []chain.Inclusion
 		from := uint64(0)
 		for {
 			found, next, err := t.Chain.Scan(t.ctx, head, t.Funded, from, most)
@@ -113,7 +113,7 @@ func confirm(t *trial) {
 	t.ok(err)
 	claim := func(i int, edit func(*chain.Claim)) chain.Claim {
 		c := chain.Claim{By: d.By, At: place[i].Block}
-		c.Block, c.Inclusion = place[i].Block, chain.Inclusion{Account: t.Funded, Index: both[i].Index, Hash: both[i].Hash, Failed: place[i].Failed}
+		c.Inclusion = chain.Inclusion{Account: t.Funded, Index: both[i].Index, Hash: both[i].Hash, Block: place[i].Block, Failed: place[i].Failed}
 		edit(&c)
 		return c
 	}

@@ -121,7 +121,9 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 		return chain.Signed{}, fmt.Errorf("%w: it may cost %v, the account has %v", chain.ErrOwed, tx.cost(), has)
 	}
 	spent[d.Account] = total
-	return n.sign(tx), nil
+	signed := n.sign(tx)
+	signed.Filler = d.Filler
+	return signed, nil
 }
 
 // Submit implements chain.Chain.
@@ -187,7 +189,7 @@ func (b *block) failed(h chain.Hash) bool {
 func (b *block) of(accounts []chain.Account) (ours []chain.Inclusion) {
 	for _, tx := range b.txs {
 		if slices.Contains(accounts, tx.account()) {
-			ours = append(ours, chain.Inclusion{Account: tx.account(), Index: tx.Index, Hash: tx.signed.Hash, Failed: tx.failed})
+			ours = append(ours, chain.Inclusion{Account: tx.account(), Index: tx.Index, Hash: tx.signed.Hash, Block: b.Block, Failed: tx.failed})
 		}
 	}
 	return ours

@@ -80,7 +80,7 @@ func (m *Mixed) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 }
 
 // Scan implements chain.Chain.
-func (m *Mixed) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) ([]chain.Placed, uint64, error) {
+func (m *Mixed) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) ([]chain.Inclusion, uint64, error) {
 	return m.any().Scan(ctx, of, a, from, most)
 }
 

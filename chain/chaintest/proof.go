@@ -8,7 +8,7 @@ import (
 )
 
 // Scan implements chain.Chain.
-func (l *Line) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) (found []chain.Placed, next uint64, err error) {
+func (l *Line) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) (found []chain.Inclusion, next uint64, err error) {
 	fault := l.pass(ctx, "Scan", func() {
 		next = max(from, min(from+uint64(most), of.Number+1))
 		var thread chain.Thread
@@ -22,9 +22,7 @@ func (l *Line) Scan(ctx context.Context, of chain.Block, a chain.Account, from u
 		}
 		for n := from; n < next && err == nil; n++ {
 			b, _ := thread.At(n)
-			for _, in := range l.node.known[b.Hash].of([]chain.Account{a}) {
-				found = append(found, chain.Placed{Inclusion: in, Block: b})
-			}
+			found = append(found, l.node.known[b.Hash].of([]chain.Account{a})...)
 		}
 	})
 	if fault != nil {

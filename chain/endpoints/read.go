@@ -140,9 +140,9 @@ func (s *Set) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting,
 }
 
 // Scan implements chain.Chain.
-func (s *Set) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) ([]chain.Placed, uint64, error) {
+func (s *Set) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) ([]chain.Inclusion, uint64, error) {
 	next := from
-	found, err := read(ctx, s, func(c chain.Chain) (found []chain.Placed, err error) {
+	found, err := read(ctx, s, func(c chain.Chain) (found []chain.Inclusion, err error) {
 		found, next, err = c.Scan(ctx, of, a, from, most)
 		return found, err
 	})

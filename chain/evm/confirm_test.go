@@ -76,9 +76,8 @@ func (w *twoBranches) say(method string, params []json.RawMessage) any {
 
 // claimOf is a claim of another endpoint.
 func claimOf(dead bool, n uint64) chain.Claim {
-	return chain.Claim{By: "other", Placed: chain.Placed{
-		Block:     chain.Block{Number: n, Hash: chain.Hash(branchBlock(dead, n))},
-		Inclusion: chain.Inclusion{Hash: chain.Hash(branchBlock(dead, n+1000))},
+	return chain.Claim{By: "other", Inclusion: chain.Inclusion{
+		Hash: chain.Hash(branchBlock(dead, n+1000)), Block: chain.Block{Number: n, Hash: chain.Hash(branchBlock(dead, n))},
 	}}
 }
 

@@ -50,8 +50,9 @@ func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []ch
 	if err := c.fillFailed(ctx, block.Hash, found); err != nil {
 		return nil, err
 	}
-	for _, in := range found {
-		c.submitted.take(in.Hash) // in a block: no longer expected
+	for i := range found {
+		found[i].Block = block
+		c.submitted.take(found[i].Hash) // in a block: no longer expected
 	}
 	return found, nil
 }
@@ -76,6 +77,7 @@ func (c *Chain) readTransactions(ctx context.Context, method string, name any, a
 		return chain.Block{}, nil, err
 	}
 	var found []chain.Inclusion
+	block := b.block()
 	for _, raw := range b.Transactions {
 		from, err := raw.sender()
 		if err != nil {
@@ -89,9 +91,9 @@ func (c *Chain) readTransactions(ctx context.Context, method string, name any, a
 		if err != nil {
 			return chain.Block{}, nil, err
 		}
-		found = append(found, chain.Inclusion{Account: sender, Index: index, Hash: chain.Hash(raw.tx.Hash[:])})
+		found = append(found, chain.Inclusion{Account: sender, Index: index, Hash: chain.Hash(raw.tx.Hash[:]), Block: block})
 	}
-	return b.block(), found, nil
+	return block, found, nil
 }
 
 // rawTransaction is a transaction of a block's list, with its JSON if the sender must be recovered.

@@ -126,7 +126,7 @@ func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.Dynamic
 	hash := signed.Hash()
 	return chain.Signed{
 		Account: d.Account, Index: d.Index, Hash: chain.Hash(hash[:]), Bytes: raw,
-		Fee: chain.Fee{Max: unsigned.GasFeeCap, Tip: unsigned.GasTipCap}, Gas: unsigned.Gas,
+		Fee: chain.Fee{Max: unsigned.GasFeeCap, Tip: unsigned.GasTipCap}, Gas: unsigned.Gas, Filler: d.Filler,
 	}, nil
 }
 

@@ -40,7 +40,7 @@ func (c *Chain) readReceipts(ctx context.Context, block chain.Block, accounts []
 		if !slices.Contains(accounts, sender) {
 			continue
 		}
-		in := chain.Inclusion{Account: sender, Hash: chain.Hash(r.Hash[:]), Failed: *r.Status == 0}
+		in := chain.Inclusion{Account: sender, Hash: chain.Hash(r.Hash[:]), Block: block, Failed: *r.Status == 0}
 		attempt, known := c.submitted.take(in.Hash)
 		if in.Index = attempt.Index; !known {
 			others = append(others, len(found))

@@ -15,7 +15,7 @@ import (
 
 // Scan implements chain.Chain. It reads whole blocks by their hashes, since no state may be asked for at
 // a height: most nodes have dropped it.
-func (c *Chain) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) (found []chain.Placed, next uint64, err error) {
+func (c *Chain) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) (found []chain.Inclusion, next uint64, err error) {
 	ctx = urgently(ctx, urgentSearch)
 	line, err := c.line(ctx, of, from, most)
 	if err != nil {
@@ -37,9 +37,7 @@ func (c *Chain) Scan(ctx context.Context, of chain.Block, a chain.Account, from 
 		if err != nil {
 			return found, next, keepScanned(err, next > from)
 		}
-		for _, in := range ours {
-			found = append(found, chain.Placed{Inclusion: in, Block: b})
-		}
+		found = append(found, ours...)
 		next++
 	}
 	return found, next, nil

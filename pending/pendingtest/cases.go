@@ -72,8 +72,8 @@ func attemptsAreAdded(t *testing.T, f Fixture) {
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
 	filler := attempt(0, "c")
 	filler.Filler = true
-	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []pending.Attempt{attempt(0, "b")}}}})
-	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Before: 2, Attempts: []pending.Attempt{filler}}}})
+	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []chain.Signed{attempt(0, "b")}}}})
+	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Before: 2, Attempts: []chain.Signed{filler}}}})
 	f.wantAttempts(t, "[0a false 0b false 0c true]")
 }
 
@@ -93,8 +93,8 @@ func (f Fixture) wantAttempts(t *testing.T, want string) {
 func lateAttempts(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
-	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []pending.Attempt{attempt(0, "c")}}}})
-	late := pending.Batch{Account: Account, Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []pending.Attempt{attempt(0, "b")}}}}
+	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []chain.Signed{attempt(0, "c")}}}})
+	late := pending.Batch{Account: Account, Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []chain.Signed{attempt(0, "b")}}}}
 	if err := f.Store.Write(t.Context(), f.Current, late); err == nil || errors.Is(err, pending.ErrOvertaken) {
 		t.Errorf("a late attempt after a dearer one: got error %v, want a refusal other than ErrOvertaken", err)
 	}

@@ -84,7 +84,7 @@ func aRangeOfSlots(t *testing.T, f Fixture) {
 	}
 	f.write(t, b)
 	f.write(t, pending.Batch{
-		Attempts: []pending.Slot{{Index: 2, Before: 1, Attempts: []pending.Attempt{attempt(2, "b")}}},
+		Attempts: []pending.Slot{{Index: 2, Before: 1, Attempts: []chain.Signed{attempt(2, "b")}}},
 		Changes:  []pending.Change{final(1, pending.Finalized, pending.Done)},
 	})
 	slots, err := f.Store.Slots(t.Context(), Account, 1, 4)

@@ -100,15 +100,15 @@ func (f Fixture) accept(t *testing.T, key string, n int) pending.Intent {
 	return in
 }
 
-func attempt(index uint64, letter string) pending.Attempt {
-	return pending.Attempt{Signed: chain.Signed{
+func attempt(index uint64, letter string) chain.Signed {
+	return chain.Signed{
 		Account: Account, Index: index, Hash: chain.Hash(fmt.Sprintf("%d%s", index, letter)), Bytes: []byte("bytes of " + letter),
 		Fee: chain.Fee{Max: big.NewInt(2_000_000_000), Tip: big.NewInt(100)}, Gas: 21000,
-	}}
+	}
 }
 
 func slot(index uint64, id *pending.ID) pending.Slot {
-	return pending.Slot{Index: index, Intent: id, Since: 7, Attempts: []pending.Attempt{attempt(index, "a")}}
+	return pending.Slot{Index: index, Intent: id, Since: 7, Attempts: []chain.Signed{attempt(index, "a")}}
 }
 
 // writes numbers the batches of all tests, in rising order.

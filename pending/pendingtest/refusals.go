@@ -52,17 +52,17 @@ func refusalsAreKept(t *testing.T, f Fixture) {
 		t.Fatalf("queue %q, want both: nothing is put off", keys)
 	}
 	one := q.Oldest[0]
-	if r := one.Refusal; one.Age < time.Hour || one.Age > 2*time.Hour || r.Cause != pending.Unclear || r.Why != "words 2" || r.Times != 2 || r.Height != 7 || r.Next != 3 || !r.Until.IsZero() {
+	if r := one.Refusal; r.Age < time.Hour || r.Age > 2*time.Hour || r.Cause != pending.Unclear || r.Why != "words 2" || r.Times != 2 || r.Height != 7 || r.Next != 3 || !r.Until.IsZero() {
 		t.Errorf("the first: %+v, want two refusals since an hour", one)
 	}
-	if two := q.Oldest[1]; two.Refusal != (pending.Refusal{}) || two.Age != 0 {
+	if two := q.Oldest[1]; two.Refusal != (pending.Refusal{}) {
 		t.Errorf("the second: %+v, want no refusal", two)
 	}
 	if r := f.record(t, in.ID).Refusal; r.Times != 2 || r.Why != "words 2" {
 		t.Errorf("its record has %+v, want two refusals", r)
 	}
 	f.held(t, in.ID, pending.Funds, 1, 0) // another cause begins anew
-	if _, q := f.relaxed(t, 9); q.Oldest[0].Age > time.Minute || q.Oldest[0].Refusal.Cause != pending.Funds {
+	if _, q := f.relaxed(t, 9); q.Oldest[0].Refusal.Age > time.Minute || q.Oldest[0].Refusal.Cause != pending.Funds {
 		t.Errorf("after another cause: %+v, want one refusal since a moment ago", q.Oldest[0])
 	}
 	f.wantWaits(t, 2, 0, pending.PutOff{})
@@ -80,7 +80,7 @@ func aClockThatWasAhead(t *testing.T, f Fixture) {
 	f.Pass(t, -24*time.Hour)
 	f.held(t, in.ID, pending.Refused, 2, 0)
 	f.Pass(t, time.Minute)
-	if _, q := f.relaxed(t, 9); len(q.Oldest) != 1 || q.Oldest[0].Age < time.Minute {
+	if _, q := f.relaxed(t, 9); len(q.Oldest) != 1 || q.Oldest[0].Refusal.Age < time.Minute {
 		t.Errorf("a minute after the next refusal: %+v, want it refused for a minute", q.Oldest)
 	}
 	f.held(t, in.ID, pending.Refused, 3, pending.LongestPause)
@@ -179,7 +179,7 @@ func oneSavesForLong(t *testing.T, f Fixture) {
 		}
 	}
 	keys, q := f.relaxed(t, 9)
-	if keys != "" || q.Saving == nil || q.Saving.Key != oldest || q.Saving.Age < pending.SavesAfter {
+	if keys != "" || q.Saving == nil || q.Saving.Key != oldest || q.Saving.Refusal.Age < pending.SavesAfter {
 		t.Errorf("queue %q and %+v saves, want none and %s", keys, q.Saving, oldest)
 	}
 	if strict, err := f.Store.Queue(t.Context(), Account, false, 9); err != nil || strict.Saving != nil || len(strict.Oldest) != 3 {

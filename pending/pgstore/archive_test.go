@@ -90,9 +90,9 @@ func (s shelf) count(table string) (n int) {
 func hashOf(index uint64) chain.Hash { return chain.Hash(fmt.Sprintf("hash %d", index)) }
 
 func slotOf(index uint64, in pending.Intent) pending.Slot {
-	return pending.Slot{Index: index, Intent: &in.ID, Since: 10 + index, Attempts: []pending.Attempt{{Signed: chain.Signed{
+	return pending.Slot{Index: index, Intent: &in.ID, Since: 10 + index, Attempts: []chain.Signed{{
 		Account: pendingtest.Account, Index: index, Hash: hashOf(index), Bytes: []byte{1},
-	}}}}
+	}}}
 }
 
 // Archive moves what has been finished for long enough, and nothing else. IDs, keys and lists still

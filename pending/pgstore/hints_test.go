@@ -21,8 +21,8 @@ func TestAFullQueueOfNotificationsStopsNoWrite(t *testing.T) {
 	run(t, s.conn, `SET allow_system_table_mods = on; ALTER FUNCTION pg_catalog.pg_notification_queue_usage() RENAME TO conch_test_usage;
 		CREATE FUNCTION pg_catalog.pg_notification_queue_usage() RETURNS float8 LANGUAGE sql VOLATILE AS 'SELECT 0.5::float8'`)
 	for n := range uint64(3) {
-		signed := chain.Signed{Index: n, Hash: hashOf(n), Bytes: []byte("b")}
-		s.write(pending.Batch{New: []pending.Slot{{Index: n, Attempts: []pending.Attempt{{Signed: signed, Filler: true}}}}})
+		signed := chain.Signed{Index: n, Hash: hashOf(n), Bytes: []byte("b"), Filler: true}
+		s.write(pending.Batch{New: []pending.Slot{{Index: n, Attempts: []chain.Signed{signed}}}})
 	}
 	s.finalUpTo(2)
 	s.opened(1)

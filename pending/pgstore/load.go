@@ -163,10 +163,11 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 			all = append(all, one)
 		}
 		slot := &all[len(all)-1]
-		slot.Attempts = append(slot.Attempts, pending.Attempt{Filler: filler, Signed: chain.Signed{
+		slot.Attempts = append(slot.Attempts, chain.Signed{
 			Account: account, Index: uint64(nonce), Hash: chain.Hash(hash), Bytes: append([]byte{}, signed...),
 			Fee: chain.Fee{Max: integer(most), Tip: integer(tip)}, Gas: uint64(gas),
-		}})
+			Filler: filler,
+		})
 		return nil
 	})
 	return all, err

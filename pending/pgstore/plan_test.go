@@ -36,8 +36,8 @@ func TestTheMiddleOfATerm(t *testing.T) {
 			then:   `UPDATE conch.pending_transactions SET block_hash = NULL, block_number = NULL`,
 			write: func() (b pending.Batch) {
 				for i := range uint64(batch) {
-					b.Attempts = append(b.Attempts, pending.Slot{Index: i, Before: 1, Attempts: []pending.Attempt{
-						{Signed: chain.Signed{Account: pendingtest.Account, Index: i, Hash: hashOf(i + many), Bytes: []byte("b")}},
+					b.Attempts = append(b.Attempts, pending.Slot{Index: i, Before: 1, Attempts: []chain.Signed{
+						{Account: pendingtest.Account, Index: i, Hash: hashOf(i + many), Bytes: []byte("b")},
 					}})
 				}
 				return b
@@ -49,8 +49,8 @@ func TestTheMiddleOfATerm(t *testing.T) {
 			s, d := openShelf(t).narrow()
 			var all pending.Batch
 			for i := range uint64(many) {
-				all.New = append(all.New, pending.Slot{Index: i, Attempts: []pending.Attempt{
-					{Signed: chain.Signed{Account: pendingtest.Account, Index: i, Hash: hashOf(i), Bytes: []byte("a")}},
+				all.New = append(all.New, pending.Slot{Index: i, Attempts: []chain.Signed{
+					{Account: pendingtest.Account, Index: i, Hash: hashOf(i), Bytes: []byte("a")},
 				}})
 				change := c.before
 				change.Index, change.Hash = i, hashOf(i)

@@ -58,9 +58,12 @@ func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, 
 		if err != nil {
 			return struct{}{}, err
 		}
-		w := pending.Waiting{Intent: in, Age: age}
+		w := pending.Record{Intent: in}
 		place[in.ID] = seq
 		w.Refusal, err = last.read()
+		if w.Refusal.Times > 0 {
+			w.Refusal.Age = age
+		}
 		switch {
 		case saving:
 			q.Saving = &w
@@ -71,7 +74,7 @@ func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, 
 		}
 		return struct{}{}, err
 	})
-	slices.SortFunc(q.Oldest, func(a, b pending.Waiting) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+	slices.SortFunc(q.Oldest, func(a, b pending.Record) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	return q, err
 }
 

@@ -97,9 +97,9 @@ func play(ctx context.Context, conn querier) error {
 	if err := errors.Join(load, queue, waiting); err != nil {
 		return err
 	}
-	one := pending.Attempt{Signed: chain.Signed{
+	one := chain.Signed{
 		Account: account, Hash: chain.Hash(id[:]), Bytes: id[:], Fee: chain.Fee{Max: new(big.Int), Tip: new(big.Int)},
-	}}
+	}
 	token := fence.Token{Scope: "conch: a rehearsal"}
 	// Each kind of write in its own batch, as a leader sends it. The fence fails, so it comes last.
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{})
@@ -116,7 +116,7 @@ func play(ctx context.Context, conn querier) error {
 		return err
 	}
 	for _, b := range []pending.Batch{
-		{Account: account, Number: 1, New: []pending.Slot{{Intent: &id, Attempts: []pending.Attempt{one}}}},
+		{Account: account, Number: 1, New: []pending.Slot{{Intent: &id, Attempts: []chain.Signed{one}}}},
 		{Account: account, Number: 2, Hold: &pending.Hold{Why: "a rehearsal"}, Changes: []pending.Change{{Hash: one.Hash, Status: pending.InBlock, Block: chain.Block{Number: 1, Hash: one.Hash}}}},
 	} {
 		var batch pgx.Batch

@@ -60,7 +60,7 @@ func TestANonceTooLargeForTheTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := pending.Slot{Index: 1 << 63, Intent: &in.ID, Attempts: []pending.Attempt{{Signed: chain.Signed{Hash: "h", Bytes: []byte("b")}}}}
+	one := pending.Slot{Index: 1 << 63, Intent: &in.ID, Attempts: []chain.Signed{{Hash: "h", Bytes: []byte("b")}}}
 	err = store.Write(t.Context(), fence.Token{Scope: "s", Epoch: 2}, pending.Batch{Account: pendingtest.Account, New: []pending.Slot{one}})
 	if err == nil || errors.Is(err, pending.ErrOvertaken) {
 		t.Errorf("got error %v, want one other than ErrOvertaken", err)

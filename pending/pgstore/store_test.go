@@ -142,7 +142,7 @@ func TestNotifications(t *testing.T) {
 	signed := chain.Signed{Account: pendingtest.Account, Index: 5, Hash: "\xab\xcd", Bytes: make([]byte, 64<<10)}
 	leader := fence.Token{Scope: "s", Epoch: 2, Holder: "node-1"}
 	for _, b := range []pending.Batch{
-		{New: []pending.Slot{{Index: 5, Intent: &in.ID, Attempts: []pending.Attempt{{Signed: signed}}}}},
+		{New: []pending.Slot{{Index: 5, Intent: &in.ID, Attempts: []chain.Signed{signed}}}},
 		{Changes: []pending.Change{{Index: 5, Status: pending.InBlock, Hash: "\xab\xcd", Block: chain.Block{Number: 9, Hash: "\xee"}}}},
 	} {
 		b.Account = pendingtest.Account
@@ -185,8 +185,8 @@ func TestNotificationsOfManyRows(t *testing.T) {
 		var b pending.Batch
 		for i := range many {
 			index := 100*many + i
-			b.New = append(b.New, pending.Slot{Index: index, Attempts: []pending.Attempt{
-				{Signed: chain.Signed{Account: pendingtest.Account, Index: index, Hash: hashOf(index), Bytes: []byte("b")}},
+			b.New = append(b.New, pending.Slot{Index: index, Attempts: []chain.Signed{
+				{Account: pendingtest.Account, Index: index, Hash: hashOf(index), Bytes: []byte("b")},
 			}})
 		}
 		s.write(b)
@@ -217,8 +217,8 @@ func TestAGapInAnotherHistory(t *testing.T) {
 	store := opened(t, db.Config(), 4).Store("evm:1", "test")
 	token := fence.Token{Scope: "s", Epoch: 2}
 	signed := func(index uint64, id *pending.ID) pending.Batch {
-		return pending.Batch{Account: pendingtest.Account, New: []pending.Slot{{Index: index, Intent: id, Attempts: []pending.Attempt{
-			{Signed: chain.Signed{Index: index, Hash: "h", Bytes: []byte("b")}, Filler: id == nil},
+		return pending.Batch{Account: pendingtest.Account, New: []pending.Slot{{Index: index, Intent: id, Attempts: []chain.Signed{
+			{Index: index, Hash: "h", Bytes: []byte("b"), Filler: id == nil},
 		}}}}
 	}
 	in, err := store.Accept(t.Context(), pending.Intent{Account: pendingtest.Account, Call: chain.Call{To: []byte("to")}})

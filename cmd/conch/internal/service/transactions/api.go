@@ -52,13 +52,13 @@ func (a *api) routes() []web.Route {
 	}
 }
 
-// requestBody is the body of POST /v1/transactions.
+// requestBody is the body of POST /v1/transactions, which conch tx send writes.
 type requestBody struct {
 	Account string  `json:"account"`
-	To      string  `json:"to"`
+	To      string  `json:"to,omitempty"`
 	Value   *string `json:"value"`
-	Data    string  `json:"data"`
-	Gas     uint64  `json:"gas"`
+	Data    string  `json:"data,omitempty"`
+	Gas     uint64  `json:"gas,omitempty"`
 	Key     string  `json:"idempotency_key"`
 }
 
@@ -70,23 +70,24 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err := web.Key(r, "idempotency_key", &body.Key); err != nil {
 		return err
 	}
-	request, err := body.parse()
+	in, err := body.parse()
 	if err != nil {
 		return notAccepted(err)
 	}
 	ctx, cancel := a.patient(r)
 	defer cancel()
-	id, err := a.transactions.accept(ctx, request)
+	id, err := a.transactions.accept(ctx, body.Account, in)
 	if err != nil {
 		return notAccepted(err)
 	}
 	a.log.InfoContext(r.Context(), "transaction accepted", slog.String("id", id),
-		slog.String("account", request.Account), slog.String("actor", web.Actor(r.Context())))
+		slog.String("account", body.Account), slog.String("actor", web.Actor(r.Context())))
 	return web.Accepted(w, pathTransactions, id)
 }
 
-func (b requestBody) parse() (Request, error) {
-	out := Request{Account: b.Account, Gas: b.Gas, Key: b.Key, Value: new(big.Int)}
+// parse returns the intent, but for its account and what the node says of it.
+func (b requestBody) parse() (pending.Intent, error) {
+	out := pending.Intent{Key: b.Key, Call: chain.Call{Gas: b.Gas, Value: new(big.Int)}}
 	if b.Account == "" {
 		return out, &web.FieldError{Field: "account", Text: "is missing"}
 	}
@@ -96,16 +97,16 @@ func (b requestBody) parse() (Request, error) {
 		if err != nil {
 			return out, &web.FieldError{Field: "to", Text: err.Error()}
 		}
-		out.To = []byte(to)
+		out.Call.To = []byte(to)
 	}
-	if out.Data, err = chain.ParseHex(b.Data); err != nil {
+	if out.Call.Data, err = chain.ParseHex(b.Data); err != nil {
 		return out, &web.FieldError{Field: "data", Text: err.Error()}
 	}
 	if b.Value != nil {
 		if !decimal.MatchString(*b.Value) {
 			return out, &web.FieldError{Field: "value", Text: "is not a text of decimal digits: write an amount of 0 or more in the chain's smallest unit"}
 		}
-		if out.Value.SetString(*b.Value, 10); out.Value.BitLen() > 256 {
+		if out.Call.Value.SetString(*b.Value, 10); out.Call.Value.BitLen() > 256 {
 			return out, &web.FieldError{Field: "value", Text: "does not fit 256 bits"}
 		}
 	}

@@ -55,7 +55,7 @@ func (q *queue) slot(nonce uint64, id string, c pending.Change) {
 	if err != nil {
 		q.t.Fatal(err)
 	}
-	q.write(pending.Batch{New: []pending.Slot{{Index: nonce, Intent: &in, Attempts: []pending.Attempt{{}}}}})
+	q.write(pending.Batch{New: []pending.Slot{{Index: nonce, Intent: &in, Attempts: []chain.Signed{{}}}}})
 	c.Index = nonce
 	q.write(pending.Batch{Changes: []pending.Change{c}})
 }

@@ -6,35 +6,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
-
-// shown is the part of an answer that is printed.
-type shown struct {
-	ID        string    `json:"id"`
-	Account   string    `json:"account"`
-	To        string    `json:"to"`
-	Value     string    `json:"value"`
-	State     *string   `json:"state"`
-	Fate      string    `json:"fate"`
-	Outcome   *string   `json:"outcome"`
-	Revert    *Revert   `json:"revert"`
-	Why       string    `json:"why"`
-	Nonce     *uint64   `json:"nonce"`
-	Hash      *string   `json:"hash"`
-	Failed    bool      `json:"failed"`
-	CreatedAt time.Time `json:"created_at"`
-	Block     *struct {
-		Number uint64 `json:"number"`
-	} `json:"block"`
-	WaitingFor *Waiting `json:"waiting_for"`
-	Witnesses  []string `json:"witnesses"`
-}
 
 // Commands returns conch tx and conch account.
 func Commands(s *cli.Shell) []*cobra.Command {
@@ -62,18 +39,8 @@ use a database, so --db has no effect.`,
 	}, a.txSend(), a.txShow(), a.txList(), a.txCancel())
 }
 
-// sendRequest asks a node to accept a transaction, one for all requests with the same key.
-type sendRequest struct {
-	Account string `json:"account"`
-	To      string `json:"to,omitempty"`
-	Value   string `json:"value"`
-	Data    string `json:"data,omitempty"`
-	Gas     uint64 `json:"gas,omitempty"`
-	Key     string `json:"idempotency_key"`
-}
-
 func (a *shell) txSend() *cobra.Command {
-	var request sendRequest
+	request := requestBody{Value: new(string)}
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX]",
@@ -92,7 +59,7 @@ interrupted wait also returns 1; the transaction goes on.`,
 	flags := cmd.Flags()
 	flags.StringVar(&request.Account, "account", "", "`name` or address of the account that sends")
 	flags.StringVar(&request.To, "to", "", "`address` to call; without it --data creates a contract")
-	flags.StringVar(&request.Value, "value", "0", "`amount` in the chain's smallest unit")
+	flags.StringVar(request.Value, "value", "0", "`amount` in the chain's smallest unit")
 	flags.StringVar(&request.Data, "data", "", "input of the call, as `hex` digits after 0x")
 	flags.Uint64Var(&request.Gas, "gas", 0, "gas limit; 0 has it estimated")
 	flags.StringVar(&request.Key, "key", "", "your own name for the transaction: it is sent once, however often you repeat the command")

@@ -154,13 +154,13 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	try("load", err)
 	_, err = store.Slots(ctx, account, 0, 1)
 	try("slots", err)
-	attempt := func(n byte) pending.Attempt {
-		return pending.Attempt{Signed: chain.Signed{Account: account, Hash: chain.Hash(string(account[:4]) + string(n)), Bytes: []byte{n}}}
+	attempt := func(n byte) chain.Signed {
+		return chain.Signed{Account: account, Hash: chain.Hash(string(account[:4]) + string(n)), Bytes: []byte{n}}
 	}
 	try("settle", store.Settle(ctx, token, account, 0))
 	try("claim", store.Write(ctx, token, pending.Batch{Account: account}))
-	try("assign", store.Write(ctx, token, pending.Batch{Account: account, New: []pending.Slot{{Intent: &in.ID, Attempts: []pending.Attempt{attempt(1)}}}}))
-	try("raise", store.Write(ctx, token, pending.Batch{Account: account, Attempts: []pending.Slot{{Before: 1, Attempts: []pending.Attempt{attempt(2)}}}}))
+	try("assign", store.Write(ctx, token, pending.Batch{Account: account, New: []pending.Slot{{Intent: &in.ID, Attempts: []chain.Signed{attempt(1)}}}}))
+	try("raise", store.Write(ctx, token, pending.Batch{Account: account, Attempts: []pending.Slot{{Before: 1, Attempts: []chain.Signed{attempt(2)}}}}))
 	try("change", store.Write(ctx, token, pending.Batch{Account: account, Changes: []pending.Change{{Status: pending.Finalized, Hash: attempt(2).Hash, Intent: pending.Done}}}))
 	hold := pending.Batch{Account: account, Number: 1, Hold: &pending.Hold{Intent: in.ID, Why: "it waits"}}
 	try("hold", store.Write(ctx, token, hold))

@@ -53,8 +53,8 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 		token := c.stage(t, "pending:test")
 		var held *pgmint.HeldError
 		refused("a scope is led", &held)
-		attempt := pending.Attempt{Signed: chain.Signed{Account: grantedAccount, Hash: "hash", Bytes: []byte{1}}}
-		if err := store.Write(ctx, token, pending.Batch{Account: grantedAccount, New: []pending.Slot{{Intent: &in.ID, Attempts: []pending.Attempt{attempt}}}}); err != nil {
+		attempt := chain.Signed{Account: grantedAccount, Hash: "hash", Bytes: []byte{1}}
+		if err := store.Write(ctx, token, pending.Batch{Account: grantedAccount, New: []pending.Slot{{Intent: &in.ID, Attempts: []chain.Signed{attempt}}}}); err != nil {
 			t.Fatal(err)
 		}
 	})

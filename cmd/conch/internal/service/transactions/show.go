@@ -14,8 +14,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-func transactionAt(ctx context.Context, c *cli.Client, method, path string) (json.RawMessage, shown, error) {
-	return cli.Fetch(ctx, c, method, pathTransactions+"/"+path, func(t shown) bool { return t.ID != "" })
+func transactionAt(ctx context.Context, c *cli.Client, method, path string) (json.RawMessage, Transaction, error) {
+	return cli.Fetch(ctx, c, method, pathTransactions+"/"+path, func(t Transaction) bool { return t.ID != "" })
 }
 
 // await follows a transaction until its end.
@@ -32,12 +32,12 @@ func (a *shell) await(ctx context.Context, c *cli.Client, id string) error {
 	})
 }
 
-func (t shown) over() bool {
+func (t Transaction) over() bool {
 	return t.Fate == "done" || t.Fate == "cancelled" || t.Fate == "rejected"
 }
 
 // verdict returns an error unless the transaction is done and had its effect.
-func (t shown) verdict() error {
+func (t Transaction) verdict() error {
 	switch {
 	case t.Fate == "rejected":
 		return fmt.Errorf("the transaction was rejected: %s", cli.OrDash(t.Why))
@@ -50,7 +50,7 @@ func (t shown) verdict() error {
 }
 
 // reverted says why the call has failed, empty if it has not.
-func (t shown) reverted() string {
+func (t Transaction) reverted() string {
 	switch {
 	case t.Revert == nil:
 		return ""
@@ -61,7 +61,7 @@ func (t shown) reverted() string {
 }
 
 // line describes the state of a transaction.
-func (t shown) line() string {
+func (t Transaction) line() string {
 	text := t.Fate
 	if t.Outcome != nil && *t.Outcome == pending.Reverted {
 		text += " " + pending.Reverted
@@ -79,7 +79,7 @@ func (t shown) line() string {
 }
 
 // waits says what the transaction waits for, and since when if that is known.
-func (t shown) waits() string {
+func (t Transaction) waits() string {
 	switch w := t.WaitingFor; {
 	case w == nil:
 		return ""
@@ -93,14 +93,14 @@ func (t shown) waits() string {
 }
 
 // finalBy names the endpoints that called the transaction final.
-func (t shown) finalBy() string {
+func (t Transaction) finalBy() string {
 	if len(t.Witnesses) == 2 && t.Witnesses[0] == t.Witnesses[1] {
 		return t.Witnesses[0] + ", asked twice"
 	}
 	return strings.Join(t.Witnesses, " and ")
 }
 
-func (a *shell) show(raw json.RawMessage, t shown) error {
+func (a *shell) show(raw json.RawMessage, t Transaction) error {
 	if a.JSON {
 		return a.Document(raw)
 	}
@@ -123,7 +123,7 @@ func (a *shell) show(raw json.RawMessage, t shown) error {
 
 // list prints transactions.
 func (a *shell) list(all []json.RawMessage) error {
-	return cli.Entries(a.Shell, all, "ID\tACCOUNT\tNONCE\tFATE\tOUTCOME\tSTATE\tCREATED", func(t shown) string {
+	return cli.Entries(a.Shell, all, "ID\tACCOUNT\tNONCE\tFATE\tOUTCOME\tSTATE\tCREATED", func(t Transaction) string {
 		return cli.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Account, cli.OrDash(number(t.Nonce)), t.Fate, cli.OrDash(text(t.Outcome)), cli.OrDash(text(t.State)), cli.Clock(t.CreatedAt))
 	})
 }

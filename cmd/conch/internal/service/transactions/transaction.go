@@ -2,7 +2,6 @@ package transactions
 
 import (
 	"errors"
-	"math/big"
 	"time"
 
 	"github.com/conchhq/conch/pending"
@@ -15,16 +14,6 @@ var (
 	errKeyTaken       = errors.New("another transaction has this idempotency key already: use a new key, or repeat the first request unchanged")
 	errBusy           = errors.New("the node has too many requests now: ask again in a moment")
 )
-
-// Request asks for one transaction.
-type Request struct {
-	Account string // name or address
-	To      []byte
-	Value   *big.Int
-	Data    []byte
-	Gas     uint64
-	Key     string
-}
 
 // Selection says which transactions to list. An empty field selects all.
 type Selection struct {

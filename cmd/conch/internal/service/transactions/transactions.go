@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/fence"
@@ -23,24 +22,25 @@ type transactions struct {
 	reasons  *reasons
 }
 
-// accept stores a request and returns its ID. The same request with the same key again returns the
-// ID of the first.
-func (ts *transactions) accept(ctx context.Context, r Request) (string, error) {
-	a, store, known := ts.accounts.find(r.Account)
+// accept stores an intent of the account with a name or address, and returns its ID. The same call with the same key
+// again returns the ID of the first.
+func (ts *transactions) accept(ctx context.Context, account string, in pending.Intent) (string, error) {
+	a, store, known := ts.accounts.find(account)
 	if !known {
-		return "", unknownAccount(r.Account)
+		return "", unknownAccount(account)
 	}
-	if len(r.To) == 0 && len(r.Data) == 0 {
+	call := in.Call
+	if len(call.To) == 0 && len(call.Data) == 0 {
 		return "", &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
 	}
-	call := chain.Call{To: r.To, Value: r.Value, Data: r.Data, Gas: r.Gas}
 	if err := evm.Oversize(call); err != nil {
 		return "", &web.FieldError{Field: "data", Text: err.Error()}
 	}
-	if least := evm.LeastGas(call); r.Gas > 0 && r.Gas < least {
+	if least := evm.LeastGas(call); call.Gas > 0 && call.Gas < least {
 		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
 	}
-	in, err := store.Accept(ctx, pending.Intent{Account: a.Address, Key: r.Key, Creator: ts.node, Call: call})
+	in.Account, in.Creator = a.Address, ts.node
+	in, err := store.Accept(ctx, in)
 	switch {
 	case errors.Is(err, pending.ErrConflict):
 		return "", errKeyTaken

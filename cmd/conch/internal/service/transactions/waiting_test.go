@@ -154,14 +154,14 @@ func TestShowSaysWhatIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	since := time.Unix(9, 0)
 	for _, c := range []struct {
-		shown     shown
+		shown     Transaction
 		want, not string
 	}{
-		{shown{WaitingFor: &Waiting{Reason: "a nonce"}}, "waits    a nonce\n", "final by"},
-		{shown{WaitingFor: &Waiting{Reason: "it cannot pay", Since: &since}}, "waits    it cannot pay (since ", "final by"},
-		{shown{WaitingFor: &Waiting{Reason: "odd words", Since: &since, Refusals: 3, Until: &since}}, "refused 3 times, tried again at ", "final by"},
-		{shown{Witnesses: []string{"https://a", "https://b"}}, "final by https://a and https://b\n", "waits"},
-		{shown{Witnesses: []string{"https://a", "https://a"}}, "final by https://a, asked twice\n", "waits"},
+		{Transaction{WaitingFor: &Waiting{Reason: "a nonce"}}, "waits    a nonce\n", "final by"},
+		{Transaction{WaitingFor: &Waiting{Reason: "it cannot pay", Since: &since}}, "waits    it cannot pay (since ", "final by"},
+		{Transaction{WaitingFor: &Waiting{Reason: "odd words", Since: &since, Refusals: 3, Until: &since}}, "refused 3 times, tried again at ", "final by"},
+		{Transaction{Witnesses: []string{"https://a", "https://b"}}, "final by https://a and https://b\n", "waits"},
+		{Transaction{Witnesses: []string{"https://a", "https://a"}}, "final by https://a, asked twice\n", "waits"},
 	} {
 		var out bytes.Buffer
 		if err := newShell(&cli.Shell{World: cli.World{Stdout: &out}}).show(nil, c.shown); err != nil {

@@ -10,7 +10,9 @@ import (
 // One reading of a block serves all claims about it. A receipt, a signature and a count are asked for one by one.
 func TestWhatClaimsRead(t *testing.T) {
 	t.Parallel()
-	in := func(block chain.Hash) claim { return claim{inclusion: inclusion{Block: chain.Block{Hash: block}}} }
+	in := func(block chain.Hash) claim {
+		return claim{Claim: chain.Claim{Inclusion: chain.Inclusion{Block: chain.Block{Hash: block}}}}
+	}
 	failed, foreign, counts := in("a"), in("a"), in("a")
 	failed.Failed, foreign.Foreign, counts.Counts = true, true, true
 	for name, c := range map[string]struct {
@@ -38,14 +40,15 @@ func TestAnswersThatEndNothing(t *testing.T) {
 	t.Parallel()
 	block := func(n uint64) chain.Block { return chain.Block{Number: n, Hash: chain.Hash([]byte{byte(n)})} }
 	at, final, head := block(7), block(9), block(12)
-	agrees := func(edit func(*confirmation)) confirmed {
-		one := confirmation{Hash: "a", Block: at, Opinion: chain.Opinion{Stand: chain.Agrees, By: "two"}}
-		edit(&one)
-		return confirmed{Answers: []confirmation{one}}
+	agrees := func(edit func(*claim, *opinion)) confirmed {
+		about := claim{Claim: chain.Claim{Inclusion: chain.Inclusion{Hash: "a", Block: at}}}
+		said := opinion{Opinion: chain.Opinion{Stand: chain.Agrees, By: "two"}}
+		edit(&about, &said)
+		return confirmed{Claims: []claim{about}, Opinions: []opinion{said}}
 	}
-	differs := func(c *confirmation) { c.Stand = chain.Differs }
+	differs := func(_ *claim, o *opinion) { o.Stand = chain.Differs }
 	link := func(of, about chain.Block, is bool) linked {
-		return linked{Of: of, Answers: []linkAnswer{{Block: about, Linked: is}}}
+		return linked{Of: of, Slots: []place{{Block: about}}, Are: []bool{is}}
 	}
 	asIs, first := func(*slot) {}, func(s *slot) { s.first, s.firstBy = final, "one" }
 	foreign := func(s *slot) { first(s); s.in.Hash = "x" }
@@ -63,33 +66,33 @@ func TestAnswersThatEndNothing(t *testing.T) {
 		"of a slot in no block":            {func(s *slot) { s.in = nil }, link(final, at, true), ""},
 		"linked before to another one":     {func(s *slot) { s.first, s.firstBy = block(8), "one" }, link(final, at, true), "in, first before"},
 		"the head no longer contradicts":   {func(s *slot) { s.contradicted = true }, link(head, at, true), "in"},
-		"a second witness":                 {first, agrees(func(*confirmation) {}), "in, first, final"},
-		"about another transaction":        {first, agrees(func(c *confirmation) { c.Hash = "b" }), "in, first"},
-		"about another block":              {first, agrees(func(c *confirmation) { c.Block = block(8) }), "in, first"},
-		"without a first one":              {asIs, agrees(func(*confirmation) {}), "in"},
-		"about what is in no block":        {func(s *slot) { first(s); s.in = nil }, agrees(func(*confirmation) {}), "first"},
-		"mute":                             {first, agrees(func(c *confirmation) { c.Stand = chain.Mute }), "in, first"},
+		"a second witness":                 {first, agrees(func(*claim, *opinion) {}), "in, first, final"},
+		"about another transaction":        {first, agrees(func(c *claim, _ *opinion) { c.Hash = "b" }), "in, first"},
+		"about another block":              {first, agrees(func(c *claim, _ *opinion) { c.Block = block(8) }), "in, first"},
+		"without a first one":              {asIs, agrees(func(*claim, *opinion) {}), "in"},
+		"about what is in no block":        {func(s *slot) { first(s); s.in = nil }, agrees(func(*claim, *opinion) {}), "first"},
+		"mute":                             {first, agrees(func(_ *claim, o *opinion) { o.Stand = chain.Mute }), "in, first"},
 		"it contradicts":                   {first, agrees(differs), "in, doubt, refuted"},
 		"it contradicts what was followed": {func(s *slot) { first(s); s.streamed = true }, agrees(differs), "in, doubt, refuted"},
 		"it contradicts what has ended":    {ended, agrees(differs), "in, first, final"},
-		"it contradicts a stranger's":      {foreign, agrees(func(c *confirmation) { c.Hash = "x"; differs(c) }), "retracted, doubt"},
-		"a stranger's":                     {foreign, agrees(func(c *confirmation) { c.Hash = "x" }), "in, first, final"},
-		"a lost attempt":                   {foreign, agrees(func(c *confirmation) { c.Hash, c.Own = "x", true }), "in, first, final, adopted"},
-		"a stranger's without a proof":     {foreign, agrees(func(c *confirmation) { c.Hash, c.Unproven = "x", "words" }), "retracted, doubt"},
-		"the block of a vacant nonce":      {func(s *slot) { first(s); s.in.Hash = "" }, agrees(func(c *confirmation) { c.Hash = "" }), "in, first, spent"},
+		"it contradicts a stranger's":      {foreign, agrees(func(c *claim, o *opinion) { c.Hash = "x"; differs(c, o) }), "retracted, doubt"},
+		"a stranger's":                     {foreign, agrees(func(c *claim, _ *opinion) { c.Hash = "x" }), "in, first, final"},
+		"a lost attempt":                   {foreign, agrees(func(c *claim, o *opinion) { c.Hash, o.Own = "x", true }), "in, first, final, adopted"},
+		"a stranger's without a proof":     {foreign, agrees(func(c *claim, o *opinion) { c.Hash, o.Unproven = "x", "words" }), "retracted, doubt"},
+		"the block of a vacant nonce":      {func(s *slot) { first(s); s.in.Hash = "" }, agrees(func(c *claim, _ *opinion) { c.Hash = "" }), "in, first, spent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
 			m.head, m.final, m.finalBy, m.finals = head, final, "one", 1 // what was the head when it was asked may be final by now
-			s := &slot{Slot: Slot{Attempts: []Attempt{{Signed: chain.Signed{Hash: "a"}}}}, deliveries: make([]delivery, 1), in: &inclusion{Hash: "a", Block: at}}
+			s := &slot{Slot: Slot{Attempts: []chain.Signed{{Hash: "a"}}}, deliveries: make([]delivery, 1), in: &chain.Inclusion{Hash: "a", Block: at}}
 			c.slot(s)
-			m.slots.add(s)
+			m.slots.addSlot(s)
 			switch in := c.in.(type) {
 			case linked:
-				m.linked(in)
+				m.proving.takeLinked(in)
 			case confirmed:
-				m.confirmed(in)
+				m.proving.takeConfirmed(in)
 			}
 			if got := s.told(final); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
@@ -121,10 +124,10 @@ func TestASearchReadsTheLastBlock(t *testing.T) {
 	for next, want := range map[uint64]bool{11: true, 12: true, 13: false} {
 		m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
 		m.head = chain.Block{Number: 12, Hash: "head"}
-		s := &slot{Slot: Slot{Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1), spent: true}
-		m.slots.add(s)
-		if m.found(found{Next: next}); s.spent != want || s.vacant() == want {
-			t.Errorf("read up to below %d of 12: it goes on %v, vacant %v; want %v, %v", next, s.spent, s.vacant(), want, !want)
+		s := &slot{Slot: Slot{Attempts: []chain.Signed{{}}}, deliveries: make([]delivery, 1), spent: true}
+		m.slots.addSlot(s)
+		if m.finding.takeFound(found{Next: next}); s.spent != want || s.isVacant() == want {
+			t.Errorf("read up to below %d of 12: it goes on %v, vacant %v; want %v, %v", next, s.spent, s.isVacant(), want, !want)
 		}
 	}
 }
@@ -134,18 +137,18 @@ func TestASearchReadsTheLastBlock(t *testing.T) {
 func TestWhatHasEnded(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]input{
-		"a search": found{Index: 9, Placed: []chain.Placed{{Inclusion: chain.Inclusion{Hash: "x"}, Block: chain.Block{Number: 5, Hash: "5"}}}},
-		"a block":  turned{Inclusions: []chain.Inclusion{{Hash: "x"}}, Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: 5, Hash: "5"}}},
+		"a search": found{Index: 9, Placed: []chain.Inclusion{{Hash: "x", Block: chain.Block{Number: 5, Hash: "5"}}}},
+		"a block":  turned{Inclusions: []chain.Inclusion{{Hash: "x", Block: chain.Block{Number: 5, Hash: "5"}}}, Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: 5, Hash: "5"}}},
 	} {
 		for _, ended := range []bool{true, false} {
 			m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
-			s := &slot{Slot: Slot{Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1), in: &inclusion{Block: chain.Block{Number: 3, Hash: "3"}}, inFinal: ended}
-			m.slots.add(s)
+			s := &slot{Slot: Slot{Attempts: []chain.Signed{{}}}, deliveries: make([]delivery, 1), in: &chain.Inclusion{Block: chain.Block{Number: 3, Hash: "3"}}, inFinal: ended}
+			m.slots.addSlot(s)
 			switch in := in.(type) {
 			case found:
-				m.found(in)
+				m.finding.takeFound(in)
 			case turned:
-				m.applied(in)
+				m.applyBlock(in)
 			}
 			if found := s.in.Hash == "x"; found == ended {
 				t.Errorf("%s, ended %v: a transaction with its nonce counts %v", name, ended, found)
@@ -161,11 +164,11 @@ func TestWhatIsOver(t *testing.T) {
 	for block, over := range map[chain.Hash]bool{"5": true, "5'": false} {
 		m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
 		s := &slot{
-			Slot: Slot{Attempts: []Attempt{{Signed: chain.Signed{Hash: "a"}}}}, deliveries: make([]delivery, 1), inFinal: true, in: &inclusion{Hash: "a", Block: chain.Block{Number: 5, Hash: "5"}},
+			Slot: Slot{Attempts: []chain.Signed{{Hash: "a"}}}, deliveries: make([]delivery, 1), inFinal: true, in: &chain.Inclusion{Hash: "a", Block: chain.Block{Number: 5, Hash: "5"}},
 			saving: &Change{Hash: "a", Status: Finalized, Block: chain.Block{Number: 5, Hash: block}},
 		}
-		m.slots.add(s)
-		if m.saved(); (m.slots.get(0) == nil) != over {
+		m.slots.addSlot(s)
+		if m.saving.takeSaved(); (m.slots.slotAt(0) == nil) != over {
 			t.Errorf("stored as final in block %s: it has left %v, want %v", block, !over, over)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 // slotInBlock returns a slot that may leave the line of a machine whose head is block 9.
 func slotInBlock(index uint64) *slot {
 	block := chain.Block{Number: 5, Hash: "5"}
-	s := &slot{Slot: Slot{Index: index, Attempts: []Attempt{{Signed: signed(index, 1)}}}, deliveries: make([]delivery, 1)}
-	s.found(&inclusion{Hash: s.Attempts[0].Hash, Block: block}, true)
-	s.saved, s.inSince = s.change(false), 1
+	s := &slot{Slot: Slot{Index: index, Attempts: []chain.Signed{signed(index, 1)}}, deliveries: make([]delivery, 1)}
+	s.setPlace(&chain.Inclusion{Hash: s.Attempts[0].Hash, Block: block}, true)
+	s.saved, s.inSince = s.asChange(false), 1
 	return s
 }
 
@@ -41,29 +41,32 @@ func TestWhatLeaves(t *testing.T) {
 		"contradicted":                     {func(_ *machine, s *slot) { s.contradicted = true }, false},
 		"refuted":                          {func(_ *machine, s *slot) { s.refuted = true }, false},
 		"to be searched for":               {func(_ *machine, s *slot) { s.spent = true }, false},
-		"another sender's":                 {func(_ *machine, s *slot) { s.in.Hash = "x"; s.saved = s.change(false) }, false},
-		"vacant":                           {func(_ *machine, s *slot) { s.in.Hash = ""; s.saved = s.change(false) }, false},
+		"another sender's":                 {func(_ *machine, s *slot) { s.in.Hash = "x"; s.saved = s.asChange(false) }, false},
+		"vacant":                           {func(_ *machine, s *slot) { s.in.Hash = ""; s.saved = s.asChange(false) }, false},
 		"being stored":                     {func(_ *machine, s *slot) { s.saving = &Change{} }, false},
 		"stored as in another block":       {func(_ *machine, s *slot) { s.saved.Block.Hash = "5'" }, false},
 		"stored as ready":                  {func(_ *machine, s *slot) { s.saved = Change{Status: Ready, Hash: s.saved.Hash} }, false},
 		"not stored":                       {func(_ *machine, s *slot) { s.saved = Change{} }, false},
-		"its words are stored":             {func(_ *machine, s *slot) { s.waits = "invalid"; s.saved = s.change(false) }, false},
+		"its words are stored":             {func(_ *machine, s *slot) { s.waits = "invalid"; s.saved = s.asChange(false) }, false},
 		"an alarm is raised":               {func(m *machine, _ *slot) { m.alarms[Alarm{Cause: Fees, Index: 1}] = true }, false},
 		"an alarm about another is raised": {func(m *machine, _ *slot) { m.alarms[Alarm{Cause: Fees, Index: 2}] = true }, true},
 		"an alarm about all is raised":     {func(m *machine, _ *slot) { m.alarms[Alarm{Cause: Funds, Whole: true, Index: 1}] = true }, true},
-		"a replace of it is under way":     {func(m *machine, _ *slot) { m.signing, m.replacing = true, []replacement{{Index: 1}} }, false},
-		"a replace of it has ended":        {func(m *machine, _ *slot) { m.replacing = []replacement{{Index: 1}} }, true},
+		"a replace of it is under way": {func(m *machine, _ *slot) {
+			m.underway.beginErrand(toSign)
+			m.signing.replacing = []replacement{{Index: 1}}
+		}, false},
+		"a replace of it has ended":        {func(m *machine, _ *slot) { m.signing.replacing = []replacement{{Index: 1}} }, true},
 		"a page of its nonce is under way": {func(m *machine, _ *slot) { m.deep.asked = &page{From: 0, To: 1} }, false},
 		"a page of others is under way":    {func(m *machine, _ *slot) { m.deep.asked = &page{From: 2, To: 3} }, true},
 	} {
 		m := newMachine(settings{Held: held{Most: 1, Guests: 1, Page: 1, Depth: 4}})
-		m.phase, m.head = working, chain.Block{Number: 9, Hash: "9"}
+		m.rows.phase, m.head = working, chain.Block{Number: 9, Hash: "9"}
 		s := slotInBlock(1)
-		m.slots.add(s)
-		m.slots.add(&slot{Slot: Slot{Index: 2, Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1)})
+		m.slots.addSlot(s)
+		m.slots.addSlot(&slot{Slot: Slot{Index: 2, Attempts: []chain.Signed{{}}}, deliveries: make([]delivery, 1)})
 		c.change(m, s)
-		if m.leave(fence.Instant(time.Hour)); (m.slots.get(1) == nil) != c.want || (m.deep.get(1) != nil) != c.want || m.slots.get(2) == nil {
-			t.Errorf("%s: it has left: %v, want %v", name, m.slots.get(1) == nil, c.want)
+		if m.paging.leaveLine(fence.Instant(time.Hour)); (m.slots.slotAt(1) == nil) != c.want || (m.deep.runOf(1) != nil) != c.want || m.slots.slotAt(2) == nil {
+			t.Errorf("%s: it has left: %v, want %v", name, m.slots.slotAt(1) == nil, c.want)
 		}
 	}
 }
@@ -90,8 +93,8 @@ func TestRunsAreJoined(t *testing.T) {
 		"unused":          {one(4, 5, func(r *run) { r.unused = true }), false},
 	} {
 		var d deep
-		d.add([]*run{one(1, 3, same), one(8, 9, same)})
-		d.add([]*run{c.next})
+		d.addRuns([]*run{one(1, 3, same), one(8, 9, same)})
+		d.addRuns([]*run{c.next})
 		if got := len(d.order) == 2; got != c.want {
 			t.Errorf("%s: joined %v, want %v", name, got, c.want)
 		}
@@ -107,7 +110,7 @@ func TestCuttingRuns(t *testing.T) {
 		for _, r := range [][2]uint64{{2, 4}, {6, 7}, {8, 8}} {
 			d.order = append(d.order, &run{Run: Run{First: r[0], Last: r[1], Block: chain.Block{Hash: chain.Hash(fmt.Sprint(r[0]))}}, reverted: true})
 		}
-		d.cut(cut[0], cut[1])
+		d.cutNonces(cut[0], cut[1])
 		got := ""
 		for _, r := range d.order {
 			got += fmt.Sprintf(" %d-%d", r.First, r.Last)
@@ -119,7 +122,7 @@ func TestCuttingRuns(t *testing.T) {
 			t.Errorf("without %v: got %s with %d away, want %s", cut, got, d.away, want)
 		}
 		for index := range uint64(10) {
-			r := d.get(index)
+			r := d.runOf(index)
 			if r != nil && (index < r.First || index > r.Last) {
 				t.Errorf("without %v: the run of %d is %+v", cut, index, r)
 			}
@@ -131,12 +134,12 @@ func TestCuttingRuns(t *testing.T) {
 func TestASlotThatHasLeftHidesNoOther(t *testing.T) {
 	t.Parallel()
 	m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9, ResendAfter: 1, RaiseAfter: 1})
-	m.phase, m.head = working, chain.Block{Number: 9, Hash: "9"}
-	m.deep.add([]*run{{Run: Run{First: 0, Last: 0, Block: chain.Block{Number: 1, Hash: "1"}}}})
-	s := &slot{Slot: Slot{Index: 1, Attempts: []Attempt{{}}}, deliveries: []delivery{{reached: taken}}}
-	m.slots.add(s)
-	m.offerAgain()
-	m.markStuck(fence.Instant(time.Hour))
+	m.rows.phase, m.head = working, chain.Block{Number: 9, Hash: "9"}
+	m.deep.addRuns([]*run{{Run: Run{First: 0, Last: 0, Block: chain.Block{Number: 1, Hash: "1"}}}})
+	s := &slot{Slot: Slot{Index: 1, Attempts: []chain.Signed{{}}}, deliveries: []delivery{{reached: taken}}}
+	m.slots.addSlot(s)
+	m.front.offerAgain()
+	m.front.markStuck(fence.Instant(time.Hour))
 	if !s.again || !s.stuck {
 		t.Errorf("sent again: %v, pays more: %v; want both", s.again, s.stuck)
 	}
@@ -154,7 +157,7 @@ func TestAMillionUnfinal(t *testing.T) {
 	l := newLongLine(t)
 	for l.m.next < uint64(many) {
 		l.block(big)
-		if n := len(l.m.slots.all()); n > usual.Most+5*big { // those of the newest blocks have not left yet
+		if n := len(l.m.slots.inOrder()); n > usual.Most+5*big { // those of the newest blocks have not left yet
 			t.Fatalf("%d slots in memory of %d, want at most %d", n, l.m.next, usual.Most+5*big)
 		}
 	}
@@ -192,18 +195,19 @@ func (l *longLine) step(in input) {
 func (l *longLine) block(n int) {
 	var with []chain.Inclusion
 	var add stored
+	l.height++
+	head := chain.Block{Number: l.height, Hash: chain.Hash(fmt.Sprint("b", l.height))}
 	for i := range n {
 		index := l.m.next + uint64(i)
 		one := signed(index, 1)
-		add.Slots = append(add.Slots, Slot{Index: index, Attempts: []Attempt{{Signed: one}}})
-		with = append(with, chain.Inclusion{Index: index, Hash: one.Hash})
+		add.Slots = append(add.Slots, Slot{Index: index, Attempts: []chain.Signed{one}})
+		with = append(with, chain.Inclusion{Index: index, Hash: one.Hash, Block: head})
 	}
-	l.m.signing, l.m.replacing = true, nil
+	l.m.signing.replacing = nil
 	l.step(add)
-	l.m.sending = false
-	l.height++
+	l.m.underway.endErrand(toSend)
 	l.now = l.now.Add(time.Second)
-	l.step(turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: l.height, Hash: chain.Hash(fmt.Sprint("b", l.height))}}, Inclusions: with, Count: l.m.next})
+	l.step(turned{Turn: chain.Turn{Kind: chain.Applied, Block: head}, Inclusions: with, Count: l.m.next})
 }
 
 // BenchmarkStepOfMany is a step of an account with that many transactions that are not final.
@@ -255,32 +259,32 @@ func TestWhatConcernsRuns(t *testing.T) {
 		tell     func(*deep)
 		away     bool
 	}{
-		"loaded, and not counted":      {false, func(d *deep) { d.uncounted(3) }, true},
-		"followed, and not counted":    {true, func(d *deep) { d.uncounted(3) }, false},
-		"all of it is counted":         {false, func(d *deep) { d.uncounted(5) }, false},
-		"a nonce is in another block":  {true, func(d *deep) { d.moved(3, chain.Block{Number: 5, Hash: "5'"}) }, true},
-		"its block is applied again":   {true, func(d *deep) { d.moved(3, made) }, false},
-		"another's is in one":          {true, func(d *deep) { d.moved(9, chain.Block{Number: 5, Hash: "5'"}) }, false},
-		"its block has left the chain": {true, func(d *deep) { d.revert(made, 9) }, true},
-		"another block has left":       {true, func(d *deep) { d.revert(chain.Block{Number: 5, Hash: "5'"}, 9) }, false},
+		"loaded, and not counted":      {false, func(d *deep) { d.noteUncounted(3) }, true},
+		"followed, and not counted":    {true, func(d *deep) { d.noteUncounted(3) }, false},
+		"all of it is counted":         {false, func(d *deep) { d.noteUncounted(5) }, false},
+		"a nonce is in another block":  {true, func(d *deep) { d.noteMoved(3, chain.Block{Number: 5, Hash: "5'"}) }, true},
+		"its block is applied again":   {true, func(d *deep) { d.noteMoved(3, made) }, false},
+		"another's is in one":          {true, func(d *deep) { d.noteMoved(9, chain.Block{Number: 5, Hash: "5'"}) }, false},
+		"its block has left the chain": {true, func(d *deep) { d.revertBlock(made, 9) }, true},
+		"another block has left":       {true, func(d *deep) { d.revertBlock(chain.Block{Number: 5, Hash: "5'"}, 9) }, false},
 	} {
 		var d deep
-		d.add([]*run{{Run: Run{First: 2, Last: 4, Block: made}, streamed: c.streamed}})
-		if c.tell(&d); d.order[0].away() != c.away || (d.away == 1) != c.away {
-			t.Errorf("%s: it is away: %v, want %v (%d are)", name, d.order[0].away(), c.away, d.away)
+		d.addRuns([]*run{{Run: Run{First: 2, Last: 4, Block: made}, streamed: c.streamed}})
+		if c.tell(&d); d.order[0].isAway() != c.away || (d.away == 1) != c.away {
+			t.Errorf("%s: it is away: %v, want %v (%d are)", name, d.order[0].isAway(), c.away, d.away)
 		}
 		for best, want := range map[uint64]int{0: 3, 2: 3, 3: 2, 4: 1, 5: 0} {
-			if got := d.inFlight(best); got != want && c.away || got != 0 && !c.away {
+			if got := d.countAway(best); got != want && c.away || got != 0 && !c.away {
 				t.Errorf("%s: %d are to be sent again from %d on, want %d if it is away", name, got, best, want)
 			}
 		}
 	}
 	var d deep
-	d.add([]*run{{Run: Run{First: 2, Last: 4, Block: made}}, {Run: Run{First: 7, Last: 8, Block: chain.Block{Number: 5, Hash: "5'"}}}})
-	if lowest := d.revert(made, 9); lowest != 2 {
+	d.addRuns([]*run{{Run: Run{First: 2, Last: 4, Block: made}}, {Run: Run{First: 7, Last: 8, Block: chain.Block{Number: 5, Hash: "5'"}}}})
+	if lowest := d.revertBlock(made, 9); lowest != 2 {
 		t.Errorf("the lowest nonce in the block that has left is %d, want 2", lowest)
 	}
-	if lowest := d.revert(made, 1); lowest != 1 {
+	if lowest := d.revertBlock(made, 1); lowest != 1 {
 		t.Errorf("the lowest nonce is %d, want the 1 that is lower already", lowest)
 	}
 }
@@ -301,15 +305,15 @@ func TestWhatIsReadAgain(t *testing.T) {
 		"one beside others": {in: []uint64{3, 4, 5, 6}, from: 5, again: true},
 	} {
 		m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
-		m.phase, m.loadedFrom = working, 6
-		m.slots.add(&slot{Slot: Slot{Index: 4, Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1)})
-		m.deep.add([]*run{{Run: Run{First: 3, Last: 3, Block: chain.Block{Number: 1, Hash: "1"}}}})
+		m.rows.phase, m.loadedFrom = working, 6
+		m.slots.addSlot(&slot{Slot: Slot{Index: 4, Attempts: []chain.Signed{{}}}, deliveries: make([]delivery, 1)})
+		m.deep.addRuns([]*run{{Run: Run{First: 3, Last: 3, Block: chain.Block{Number: 1, Hash: "1"}}}})
 		var in turned
 		for _, index := range c.in {
 			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index, Hash: "x"})
 		}
-		if m.lookForFinal(in); (m.readFrom < noFinal) != c.again || c.again && m.readFrom != c.from || (m.phase == blank) != c.again {
-			t.Errorf("%s: got %d in phase %v, want rows read again: %v, from %d", name, m.readFrom, m.phase, c.again, c.from)
+		if m.rows.lookForFinal(in.Inclusions); (m.rows.readFrom < noFinal) != c.again || c.again && m.rows.readFrom != c.from || (m.rows.phase == blank) != c.again {
+			t.Errorf("%s: got %d in phase %v, want rows read again: %v, from %d", name, m.rows.readFrom, m.rows.phase, c.again, c.from)
 		}
 	}
 }

@@ -1,0 +1,299 @@
+package pending
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// signing decides which attempts are signed: replacements before the first attempts of waiting intents, since all slots
+// above a stuck one are stuck too. It knows why nothing is signed, and says so to waiting intents (W17).
+//
+// It takes woken, stored, raised, and what of the queue a load has found. It asks for assign and replace.
+type signing struct {
+	*account
+
+	front   *front   // names the gaps
+	unknown *unknown // may bar new nonces
+	window  *window  // how many nonces from best on may be signed
+
+	queued    int           // intents that wait for a slot
+	heard     int           // the highest count of them since the last assign began
+	most      int           // how many intents the next assign may have: fewer after one that failed
+	replacing []replacement // what the replace under way signs; nil during an assign
+	stopped   Hold          // why the last signing stopped
+	heldAt    uint64        // sign nothing until the head has this height, or until heldBy
+	heldBy    fence.Instant // see heldAt
+}
+
+// askAttempts asks for replacements or for new slots.
+func (g *signing) askAttempts(now fence.Instant) {
+	if g.underway.isUnderway(toSign) || g.isPaused(now) || g.head.Number < g.heldAt && now < g.heldBy {
+		return
+	}
+	if wanted := g.findReplacements(now); len(wanted) > 0 {
+		g.replacing = wanted
+		g.giveOrder(replace{Replacements: wanted})
+		return
+	}
+	room := min(g.set.MaxInFlight-g.census.inFlight, g.most)
+	if g.unknown.isBarring() || g.queued == 0 || room <= 0 {
+		return
+	}
+	if room = min(room, g.roomBehindCap()); room <= 0 {
+		return
+	}
+	allowed := g.window.allowsMore(g.best, g.next)
+	if allowed < min(room, g.queued) {
+		g.window.pressed = true
+	}
+	if room = min(room, allowed); room == 0 { // also if fewer seem to wait: a store may stop counting
+		return
+	}
+	g.replacing, g.heard = nil, 0
+	g.giveOrder(assign{
+		First: g.next, Most: room, Best: g.best, Owed: g.sumOwed(), Relaxed: g.set.Relaxed, RejectAfter: g.set.RejectAfter, Stood: g.stood,
+	})
+}
+
+// sumOwed returns the most that the account's transactions that are in no block may still take from its balance.
+func (g *signing) sumOwed() *big.Int {
+	sum := new(big.Int)
+	for _, s := range g.slots.slotsFrom(g.best) {
+		if s.in == nil {
+			sum.Add(sum, s.mostCost())
+		}
+	}
+	return sum
+}
+
+// findReplacements returns the attempts to sign: first those that fill gaps, since all slots above a gap
+// wait for it, then those that replace the last attempt of a slot, lowest nonce first.
+func (g *signing) findReplacements(now fence.Instant) (wanted []replacement) {
+	for _, index := range g.front.findGaps() {
+		wanted = append(wanted, replacement{Index: index, Filler: true, Gap: true})
+	}
+	if !g.census.outdated {
+		return wanted
+	}
+	for _, s := range g.slots.inOrder() {
+		if len(wanted) == g.set.MaxBatch {
+			break
+		}
+		if s.in != nil || s.Index < g.best { // the nonce is used
+			continue
+		}
+		if s.doubt || s.handingOn() { // wait until it is known where the attempts are, and whose they are
+			continue
+		}
+		attempt, delivery := s.lastAttempt()
+		if s.payMore && now < delivery.after {
+			g.pace.remindAt(delivery.after)
+			continue
+		}
+		if s.payMore && s.isDear(g.set.MostRaise) {
+			if delivery.reached != refused { // a refused attempt has its own alarm: Refused or Unfilled
+				g.capSlot(s, s.whyDear(g.set.MostRaise))
+			}
+			s.keepLast()
+			g.census.unsent = true
+		}
+		if s.payMore || s.needsFiller() {
+			one := replacement{Index: s.Index, Above: attempt.Fee, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller()}
+			one.Stuck = s.stuck && !s.needsFiller()
+			if s.refit && s.invalidAt != 0 && !one.Filler { // no node has taken any, so none was executed
+				one.Gas = 0
+			}
+			wanted = append(wanted, one)
+		}
+	}
+	return wanted
+}
+
+// takeStored takes in attempts that were signed and committed. From here on they may be sent.
+func (g *signing) takeStored(now fence.Instant, in stored) {
+	if g.replacing == nil {
+		g.queued = max(in.Left, g.heard) // an assign; a replace does not count the queue
+		g.most = min(2*g.most, g.set.MaxBatch)
+	}
+	for _, add := range in.Slots {
+		s := g.slots.slotAt(add.Index)
+		if s == nil && g.wasReplacing(add.Index) {
+			continue // another attempt of the slot became final meanwhile
+		}
+		if s == nil {
+			s = &slot{Slot: add, deliveries: make([]delivery, len(add.Attempts))}
+			s.saved = s.asChange(false) // the store has written this state
+			g.slots.addSlot(s)
+			g.next = max(g.next, add.Index+1)
+			g.setAlarm(Alarm{Cause: Fees, Index: s.Index}, false) // about the gap that it fills
+			continue
+		}
+		s.Attempts = append(s.Attempts, add.Attempts...)
+		s.deliveries = append(s.deliveries, make([]delivery, len(add.Attempts))...)
+		s.payMore, s.stuck = false, false
+		g.uncapSlot(s)
+	}
+	for _, one := range in.Unsigned {
+		g.takeUnsigned(one)
+	}
+	g.noteStop(now, in.Hold)
+	if in.PutOff != nil {
+		g.notePutOff(*in.PutOff)
+	}
+}
+
+// wasReplacing reports whether the replace that has ended was to replace an attempt of an old slot.
+func (g *signing) wasReplacing(index uint64) bool {
+	return slices.ContainsFunc(g.replacing, func(one replacement) bool { return one.Index == index && !one.Gap })
+}
+
+// takeUnsigned raises an alarm about a replacement that the fee limit or the chain forbids. Any other
+// error concerns the account: the slot still needs the replacement, and noteStop makes a pause.
+func (g *signing) takeUnsigned(failed unsigned) {
+	s := g.slots.slotAt(failed.Index)
+	why := failed.Why.Error()
+	switch {
+	case errors.Is(failed.Why, chain.ErrEnough):
+		if s != nil {
+			s.payMore, s.stuck = false, false
+			g.uncapSlot(s)
+		}
+	case errors.Is(failed.Why, chain.ErrFee) && s != nil:
+		s.keepLast()
+		g.capSlot(s, why)
+	case errors.Is(failed.Why, chain.ErrFee): // a gap
+		g.setAlarm(Alarm{Cause: Fees, Index: failed.Index, Why: why}, true)
+	case errors.Is(failed.Why, chain.ErrCall):
+		if s != nil {
+			s.keepLast()
+		}
+		g.setAlarm(Alarm{Cause: Unsignable, Index: failed.Index, Why: why}, true)
+	}
+}
+
+// noteStop takes the reason why no more was signed, nil if there is none. It raises or ends the alarms
+// about that, and nothing is signed before the next block, or for Patience if none comes.
+func (g *signing) noteStop(now fence.Instant, why error) {
+	short := &g.funds.signing
+	g.noteShortage(short, errors.Is(why, chain.ErrFunds) && !errors.Is(why, chain.ErrOwed), now)
+	g.stopped = holdOf(why)
+	text := ""
+	if why != nil {
+		text = why.Error()
+		g.heldAt, g.heldBy = g.head.Number+1, now.Add(g.set.Patience)
+	}
+	if short.lacks {
+		g.alarmFunds(text)
+	} else {
+		g.alarmFunds("")
+	}
+	if g.replacing == nil { // the alarms of a replace name their slots; see takeUnsigned
+		g.setAlarm(Alarm{Cause: Fees, Whole: true, Why: text}, errors.Is(why, chain.ErrFee))
+		g.alarmUnclear(why)
+	}
+	g.setAlarm(Alarm{Cause: Keys, Whole: true, Why: text}, errors.Is(why, chain.ErrKey))
+}
+
+// alarmUnclear raises the alarm about an unrecognised refusal, if why is one, and ends any other.
+func (g *signing) alarmUnclear(why error) {
+	var refused ID
+	if held, ok := errors.AsType[*heldError](why); ok && errors.Is(why, chain.ErrUnclear) {
+		refused = held.intent
+	}
+	g.endOthers(Unclear, refused)
+	if refused != (ID{}) {
+		// Whole, since an unsigned intent has no nonce and all later intents wait for it.
+		g.setAlarm(Alarm{Cause: Unclear, Whole: true, Intent: refused, Why: why.Error()}, true)
+	}
+}
+
+// takeLoaded takes what waits from the stored rows.
+func (g *signing) takeLoaded(in Snapshot) {
+	g.queued, g.heldAt = in.Queued, 0
+	g.notePutOff(in.PutOff)
+}
+
+// takeWaits takes how many intents wait. A hint mostly means some that are being signed already.
+func (g *signing) takeWaits(in woken) {
+	if g.queued = max(g.queued, in.Queued); in.Counted {
+		g.heard = max(g.heard, in.Queued)
+		g.notePutOff(in.PutOff)
+	}
+}
+
+// takeRaised takes that the limit of the account has changed: what it has stopped is tried at once.
+func (g *signing) takeRaised() {
+	g.pace.paused, g.heldAt = 0, 0
+	for _, s := range g.slots.inOrder() {
+		if s.capped {
+			s.payMore, s.stuck = true, s.withNode()
+		}
+	}
+}
+
+// takeFailed takes that an assign or a replace has failed. An assign may have been too much for the time that it had.
+func (g *signing) takeFailed(failed action) {
+	if one, is := failed.(assign); is {
+		g.most = max(1, min(g.most, one.Most)/2)
+	}
+}
+
+// endHold forgets a pause that is over, and nextDue returns when one ends; 0 means never.
+func (g *signing) endHold(now fence.Instant) {
+	if now >= g.heldBy {
+		g.heldAt = 0
+	}
+}
+
+func (g *signing) nextDue() fence.Instant {
+	if g.heldAt > g.head.Number {
+		return g.heldBy
+	}
+	return 0
+}
+
+// whyWaiting returns why no waiting intent gets a slot, the zero Hold if nothing is in the way or none waits.
+func (g *signing) whyWaiting() Hold {
+	if g.queued == 0 {
+		return Hold{}
+	}
+	if barred := g.unknown.whyBarred(); barred != (Hold{}) {
+		return barred
+	}
+	if s := g.census.capped; s != nil && g.roomBehindCap() == 0 {
+		return Hold{Why: fmt.Sprintf("no more than %d wait behind the nonce %d, which waits: %s", behindCap, s.Index, s.waits)}
+	}
+	return g.stopped
+}
+
+// holdOf returns the hold for an error of signing.
+func holdOf(why error) Hold {
+	if why == nil {
+		return Hold{}
+	}
+	hold := Hold{Why: why.Error()}
+	if held, ok := errors.AsType[*heldError](why); ok {
+		hold = Hold{Intent: held.intent, Why: held.why.Error()}
+	}
+	return hold
+}
+
+// behindCap is how many nonces may follow a capped one. More would only wait in the pool.
+const behindCap = offered
+
+// roomBehindCap returns how many nonces from next on may be assigned behind the lowest capped slot.
+func (g *signing) roomBehindCap() int {
+	s := g.census.capped
+	switch {
+	case s == nil:
+		return g.set.MaxInFlight
+	case g.next > s.Index+behindCap:
+		return 0
+	}
+	return int(s.Index + behindCap + 1 - g.next)
+}
