@@ -38,9 +38,12 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 
 # Simulated worlds and pure machines have one goroutine and nothing to race with: by day they run without the race detector,
 # which makes them six to seventeen times slower; make nightly has them with it too.
-MACHINES := ./gossip ./sequencer/book ./sequencer/coordinator ./sequencer/ranking ./sequencer/sender ./sequencer/wire ./txlog/courier ./txlog/follower \
-	./txlog/member ./txlog/quorum
-WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./gossip/spray ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin $(MACHINES)
+MACHINES := ./gossip ./internal/arch ./sequencer/book ./sequencer/coordinator ./sequencer/ranking ./sequencer/sender ./sequencer/wire ./txlog/courier \
+	./txlog/follower ./txlog/member ./txlog/quorum
+# Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
+BUBBLES  := ./chunksync ./gossip/agent ./sequencer ./txlog/kv ./txlog/quorum/disk ./txlog/quorum/host
+WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./gossip/spray ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin \
+	$(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 
 # A program with the race detector otherwise sleeps for a second before it ends, and so does
@@ -59,11 +62,14 @@ RACE    = $(DAY) $(CURVES:%=-gcflags=crypto/internal/fips140/%=-race=false)" go 
 DAY     = GOFLAGS="$$GOFLAGS '-toolexec=env GOGC=400'
 UNRACED = $(DAY)" CGO_ENABLED=0 go test -vet=off
 
+# For one package.
+LIMIT   = $(if $(CONCH_WHOLE),30m,10m)
+
 # What initdb makes and the programs under test, once for all packages.
 SHARED = set -e; CONCH_TEST_SHARED=$$(mktemp -d); export CONCH_TEST_SHARED; chmod 755 "$$CONCH_TEST_SHARED"; \
 	trap 'rm -rf "$$CONCH_TEST_SHARED"' EXIT; trap 'exit 1' INT TERM HUP
 
-.PHONY: build build-noevm help contract proto fuzz demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release storm storm-liar
+.PHONY: build build-noevm help contract proto fuzz demo chaos test test-raced test-stage test-tools test-unraced test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release storm storm-liar
 
 build: ## bin/conch and its laboratory, bin/conch-lab, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -85,16 +91,26 @@ chaos: build ## hurts real processes and their database for some minutes, and ju
 	@scripts/gcc.sh
 	bin/conch-lab chaos --faults $(CHAOS_FAULTS) --duration 9m $(CHAOS)
 
-# bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
-# none of them; make nightly compiles the rest.
-test: ## the tests of all modules with -race, and a slice of the models
+test: test-raced test-unraced test-stage ## the tests of all modules, with -race where there is a race to find, and a slice of the models
+	@scripts/model.sh day
+
+test-tools:
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -timeout 10m $(OTHERS)
-	$(UNRACED) -timeout 10m $(WORLDS)
+	@scripts/python.sh
+
+# More packages at once than processors: most of their time they wait for servers, blocks and leases.
+test-raced: test-tools
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
+
+test-unraced:
+	$(UNRACED) -timeout $(LIMIT) $(WORLDS)
+
+# bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
+# none of them; make nightly compiles the rest.
+test-stage: test-tools
 	cd bench/peers && GOWORK=off $(RACE) -timeout 5m ./stage
-	@scripts/model.sh day
 
 test-whole: ## every test, also those that make test leaves out because it runs others of their kind
 	CONCH_WHOLE=1 $(MAKE) test model
@@ -134,6 +150,7 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
+	@scripts/python.sh
 	@scripts/model.sh full
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_CLIENTS="$$(scripts/clients.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
 	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 var (
@@ -27,10 +27,10 @@ func TestWorlds(t *testing.T) {
 	t.Parallel()
 	var sum world
 	first, last := uint64(1), uint64(*worlds)
-	if os.Getenv("CONCH_NIGHTLY") == "1" {
+	if runtest.Nightly() {
 		last *= 50
 	}
-	if testing.Short() || os.Getenv("CONCH_WHOLE")+os.Getenv("CONCH_NIGHTLY") == "" {
+	if testing.Short() || !runtest.Whole() {
 		last /= 3
 	}
 	if *seed != 0 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // TestChaos runs three electors with two scopes and one mint under Strict through faults: slow and
@@ -26,7 +26,7 @@ import (
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	all := seeds(250)
-	if os.Getenv("CONCH_WHOLE")+os.Getenv("CONCH_NIGHTLY") == "" && len(all) > 80 {
+	if !runtest.Whole() && len(all) > 80 {
 		all = all[:80]
 	}
 	const workers = 2

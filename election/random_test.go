@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 var seed = flag.Uint64("seed", 0, "run this one seed of the random tests")
@@ -21,7 +21,7 @@ func seeds(n uint64) []uint64 {
 	if *seed != 0 {
 		return []uint64{*seed}
 	}
-	if os.Getenv("CONCH_NIGHTLY") != "" {
+	if runtest.Nightly() {
 		n *= 80
 	}
 	if testing.Short() {

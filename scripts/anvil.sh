@@ -21,7 +21,7 @@ esac
 dir=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/conch/anvil-$version
 path=$dir/node_modules/@foundry-rs/$package/bin/anvil
 if [ ! -x "$path" ]; then
-	command -v npm >/dev/null 2>&1 || skip "not found, and there is no npm to install it with"
+	"$(dirname "$0")/npm.sh" || skip "not found, and there is no npm to install it with"
 	mkdir -p "$dir"
 	# The package for this system contains the binary; no install script runs.
 	npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$dir" "@foundry-rs/$package@$version" >&2 || skip "npm could not install it"

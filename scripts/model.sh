@@ -167,12 +167,7 @@ runs() { election | sed 's/^/election /'; reading | sed 's/^/reading /'; }
 
 install_spin() {
 	if command -v spin >/dev/null && spin -V 2>/dev/null | grep -q '^Spin Version'; then return; fi
-	if command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }; then
-		echo "model: spin not found, installing it from this system's packages"
-		as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi; }
-		as_root apt-get update -qq
-		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends spin >/dev/null </dev/null
-	fi
+	scripts/apt.sh spin spin || true
 	if ! command -v spin >/dev/null; then
 		echo "model: the model checker Spin was not found; install it (Debian, Ubuntu: apt-get install spin; macOS: brew install spin) and try again" >&2
 		exit 1

@@ -9,11 +9,10 @@ pins=$(cd "$(dirname "$0")/../sequencer/evm/solidity" && pwd)
 skip() { echo "solc: $1, so the test that compiles the contract again is skipped; install Node.js with npm to run it" >&2; exit 0; }
 
 if [ -n "${CONCH_SOLC:-}" ]; then echo "$CONCH_SOLC"; exit 0; fi
-command -v node >/dev/null 2>&1 || skip "there is no node"
+"$(dirname "$0")/npm.sh" || skip "there is no Node.js with npm"
 # The folder is of this lock file, so that another version of it has another one.
 dir=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/conch/solc-$(cksum <"$pins/package-lock.json" | cut -d ' ' -f 1)
 if [ ! -f "$dir/node_modules/solc/soljson.js" ]; then
-	command -v npm >/dev/null 2>&1 || skip "there is no npm to install it with"
 	mkdir -p "$dir"
 	cp "$pins/package.json" "$pins/package-lock.json" "$dir"
 	# No install script runs: the packages are JavaScript alone.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sequencertest/liar"
@@ -27,7 +27,7 @@ const (
 // Where nobody lies a payment takes four seconds.
 func TestALiarDelaysLittle(t *testing.T) {
 	t.Parallel()
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	for _, lie := range liar.Lies() {
 		t.Run(lie.Name, func(t *testing.T) { bubble(t, func(t *testing.T) { besideALiar(t, lie) }) })
 	}
@@ -135,7 +135,7 @@ func besideALiar(t *testing.T, lie liar.Lie) {
 // Q6, I2: transactions alone bring blocks, and a coordinator accepts work and leaves it alone. Its range ends all the same.
 func TestALiarWhereBlocksAreRare(t *testing.T) {
 	t.Parallel()
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	for _, left := range []wire.Kind{wire.Assemble{}.Kind(), wire.Endorse{}.Kind(), wire.AskGrant{}.Kind()} {
 		t.Run(fmt.Sprint(left), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/sequencertest"
 )
@@ -17,7 +17,7 @@ func TestMemory(t *testing.T) {
 
 // P28, P38 to P42: as on Postgres, where make test runs it.
 func TestCrashes(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	sequencertest.Crashes(t, 5, func(*testing.T) sequencertest.Begin {
 		m := sequencer.NewMemory()

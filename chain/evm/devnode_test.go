@@ -25,11 +25,16 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/chain/evm/evmtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 const patience = 2 * time.Minute
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Most tests wait for blocks of a node.
+func TestMain(m *testing.M) {
+	runtest.MostlyWait()
+	goleak.VerifyTestMain(m)
+}
 
 // binary builds the node, once.
 func binary(t testing.TB) string {

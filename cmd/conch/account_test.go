@@ -13,13 +13,13 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // The verdict on a real chain and a real database finds every fault that the test puts into
 // them, and a request that was never done.
 func TestTheVerdictIsReadFromTheChain(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	n := sender(t, "n1", db.URL, chain)

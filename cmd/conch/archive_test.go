@@ -7,12 +7,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A leader archives old finished transactions, which are still found by ID, by key and in lists.
 func TestArchiveAfter(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	one := sender(t, "n1", db.URL, chain)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // blake2f is the address of a precompiled contract.
@@ -49,7 +49,7 @@ func TestBadRequests(t *testing.T) {
 // S26, W12: an intent whose call no block can carry out is rejected in the node's own words, each after some time, and
 // those behind it go on.
 func TestCallsThatTheChainRefuses(t *testing.T) {
-	pgtest.LongRun(t) // each is asked for again for fifteen seconds
+	runtest.LongRun(t) // each is asked for again for fifteen seconds
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--gas-limit", "10000000")
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")

@@ -12,12 +12,13 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // The database is killed and comes back under load: nothing is acknowledged meanwhile, and what
 // was acknowledged before or after is done once. (S21)
 func TestTheDatabaseIsKilledUnderLoad(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	server, chain := pgtest.Own(t, postmaster.Config{}), startDevnode(t)
 	db := server.URL("postgres")

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 type figures struct {
@@ -77,7 +77,7 @@ func TestBench(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name != "gate" {
-				pgtest.LongRun(t)
+				runtest.LongRun(t)
 			}
 			args := []string{name, "--json"}
 			if name == "fence" {
@@ -117,7 +117,7 @@ func TestBench(t *testing.T) {
 }
 
 func TestBenchIsForPeopleToo(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	out := measured(t, "gate").done(t)
 	if !strings.HasPrefix(out, "GATE ") || !strings.Contains(out, "require_1 ") {

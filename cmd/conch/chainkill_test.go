@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // again kills the chain's node, as a power cut does, and starts it with an older head from disk.
@@ -38,7 +39,7 @@ func (m *team) settles() {
 // The chain's node and the leader are killed. The chain comes back shorter, with or without its
 // pool. The successor sends the stored bytes of what is missing again, even of final ones. (S20)
 func TestLeaderAndChainKilled(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for name, journal := range map[string]string{"the pool is lost": "--journal=false", "the pool comes back": "--journal=true"} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +47,7 @@ func TestLeaderAndChainKilled(t *testing.T) {
 			args := []string{"--datadir", t.TempDir(), journal}
 			db, chain := migrated(t), startDevnode(t, args...)
 			m := newTeam(t, db.URL, chain, "n1", "n2")
-			each := byDay(20, 60)
+			each := runtest.ByDay(20, 60)
 			for round := range 3 {
 				leader, epoch := m.leader(0)
 				if round == 2 {

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,10 +9,11 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 func TestChaos(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "3", "--seed", "5", "--only", "kill9", "--only", "rst", "--json")
 	scratch := t.TempDir()
@@ -58,27 +58,9 @@ func TestChaos(t *testing.T) {
 	leavesNothing(t, scratch)
 }
 
-func TestChaosEndsEarlyWithTheVerdict(t *testing.T) {
-	pgtest.LongRun(t)
-	t.Parallel()
-	cmd := prepared(t, "chaos", "--faults", "1000", "--only", "stop-long")
-	scratch := t.TempDir()
-	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
-	c := start(t, cmd)
-	c.says("[1/1000]") // the second fault is under way
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	c.says("0 violations")
-	if code := c.end(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
-	leavesNothing(t, scratch)
-}
-
 // Acts that overlap, as the takeover fast allows, are reported with exit code 1.
 func TestChaosFails(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "2", "--seed", "2", "--takeover", "fast", "--only", "deaf")
 	r := call(t, cmd)
@@ -108,29 +90,4 @@ func TestAChildOfChaosHasToBeKilled(t *testing.T) {
 	asked := acts()
 	pgtest.Eventually(t, patience, "acts of a child that was asked to end", func() bool { return acts() > asked+20 })
 	c.stop(syscall.SIGKILL)
-}
-
-func TestNothingSurvivesAKilledChaos(t *testing.T) {
-	pgtest.LongRun(t)
-	t.Parallel()
-	cmd := prepared(t, "chaos", "--faults", "1000", "--only", "frozen-fence")
-	cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir())
-	c := start(t, cmd)
-	c.says("[1/1000]")
-	family := descendants(t, cmd.Process.Pid)
-	seen := map[string]int{}
-	for _, p := range family {
-		for _, word := range []string{"demo-node", " run ", "chaos-child", "postgres"} {
-			if strings.Contains(p.command, word) {
-				seen[word]++
-			}
-		}
-	}
-	if len(seen) < 4 {
-		t.Fatalf("found %v among %v, want all four kinds of process", seen, family)
-	}
-	c.stop(syscall.SIGKILL)
-	for _, p := range family {
-		pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
-	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // chaosVerdict is the document of conch-lab chaos --sequencer --json.
@@ -60,21 +60,19 @@ func chaosOfTheSequencer(t *testing.T, args ...string) (chaosVerdict, result) {
 	return v, r
 }
 
-// Q3, Q5, Q10, Q18, P28, P33, P38 to P43, I1 to I4: a slice of the long run, and the attacker. The faults of the day are a certificate
-// that ends, a restored database, an old head, a kill and the databases' server; make test-whole has each kind once.
+// Q3, Q5, Q10, Q18, P28, P33, P38 to P43, I1 to I4: a slice of the long run, and the attacker. Each kind of fault once.
 func TestChaosOfTheSequencer(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
-	faults, seed, want := 5, uint64(19), []string{"certificate", "restore", "old-head", "kill", "database"}
-	if pgtest.Whole() {
-		faults, seed, want = 9, 1, append(want, "partition", "pause", "reorg")
-	}
+	const faults, seed = 9, uint64(1)
+	want := []string{"certificate", "restore", "old-head", "kill", "database", "partition", "pause", "reorg"}
 	v, r := chaosOfTheSequencer(t, "--faults", strconv.Itoa(faults), "--seed", fmt.Sprint(seed))
 	for _, kind := range want {
 		if v.Faults[kind] != 1 {
 			t.Errorf("the faults are %v, want once each of %v", v.Faults, want)
 		}
 	}
-	if pgtest.Whole() && v.Faults["clock"] != 1 && !strings.Contains(r.err, "the clock of ") && !strings.Contains(r.err, "no clock is turned") {
+	if v.Faults["clock"] != 1 && !strings.Contains(r.err, "the clock of ") && !strings.Contains(r.err, "no clock is turned") {
 		t.Errorf("the faults are %v, want a turned clock, or why there is none: %s", v.Faults, r.err)
 	}
 	if v.Seed == nil || *v.Seed != seed {
@@ -93,7 +91,7 @@ func TestChaosOfTheSequencer(t *testing.T) {
 
 // A longer run: many payments on notes that all want, and all faults. make nightly has it, and after the tests one of 2,000.
 func TestLongChaosOfTheSequencer(t *testing.T) {
-	pgtest.NightRun(t)
+	runtest.NightRun(t)
 	t.Parallel()
 	v, _ := chaosOfTheSequencer(t, "--faults", "60", "--intents", "1000")
 	if v.Accepted < 1000 || v.Kills < 5 || v.Restores < 2 {

@@ -9,12 +9,13 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A process keeps as many connections as docs/operations.md and doctor say. An application
 // name in the URL is that of all of them.
 func TestConnectionsOfANode(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	const api = "listen = \"127.0.0.1:0\"\n[election]\nlease = \"3s\"\n[[roles]]\nname = \"payments\"\n[[roles]]\nname = \"crons\"\n"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // sent returns the transactions that the organisation's account has for contracts, with their fates, the first one first.
@@ -31,7 +32,7 @@ func (o *organisation) sent(t *testing.T) (ids, fates []string) {
 // P33, P40, Q2: an account cannot send what its contract needs, and the node says why. An operator cancels the transaction: its
 // entry goes out in another one. The node is killed, and does not submit that again. Nobody else has such a key.
 func TestAnAccountThatCannotSend(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	p := agreeing(t, 1, []string{"--life", "100000", "--range-size", "100000"}, "bank")
 	bank := p.all[0]

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // differs reports whether an organisation's node says that another one has another declaration.
@@ -31,6 +32,7 @@ func (p *parties) differs(o, of *organisation) (is bool) {
 // I10: a node with another declaration of the contract is named, by the value that differs, by itself and by the others, and
 // takes no part; who cannot say who it is gets no connection. Both are counted, and the others go on.
 func TestABadNeighbourHurtsNobodyElse(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
 	p := newParties(t, 2, "bank", "north", "east")
 	bank, north, east := p.all[0], p.all[1], p.all[2]

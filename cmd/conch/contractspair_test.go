@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // standby returns a second process of an organisation: the same database, account and identity.
@@ -44,6 +45,7 @@ func (p *parties) leads(o *organisation, terms int) {
 // S9, P38, P39, P40: an organisation runs its node as a pair on one database. The leader is killed in mid-flight, twice, and
 // asked to end once; the other one goes on with the same intents and grants, each lands once, and each key names the same one.
 func TestAPairSharesAContract(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
 	p := newParties(t, 2, "bank", "north")
 	bank, leader := p.all[0], p.all[1]
@@ -87,7 +89,7 @@ func TestAPairSharesAContract(t *testing.T) {
 
 // I10: a contract whose chain is away when the node starts waits for it alone; what the node shows of it says so.
 func TestAnotherChainIsAway(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	p := newParties(t, 1, "bank")
 	bank := p.all[0]

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // senderAt starts a node that reaches the chain at a URL. Pairs of instead replace text of its
@@ -69,7 +70,7 @@ func (d *devnode) buries(db string) {
 // A leader is killed after it committed signed bytes and before it sent any: the successor sends
 // the same bytes. (S15, S20, D6)
 func TestKilledBetweenPersistAndSend(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	proxy := newHoldingProxy(t, chain, db.URL)
@@ -101,13 +102,11 @@ func TestKilledBetweenPersistAndSend(t *testing.T) {
 // A leader is killed after it sent bytes and before the answer came: the successor finds them in a block, or sends the
 // same bytes again, and signs nothing. (S20)
 func TestKilledBeforeTheAnswer(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
 	for _, where := range []string{"in the pool", "in a block", "in a final block"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
-			if where != "in a block" {
-				pgtest.LongRun(t)
-			}
 			db, chain := migrated(t), startDevnode(t, "--block-time", "0")
 			proxy := newHoldingProxy(t, chain, db.URL)
 			stopped := proxy.keep(true)
@@ -146,7 +145,7 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 // While all conch nodes are down, the chain mines what they sent: the next node to start finds
 // all of it and sends none again. (S20)
 func TestMinedWhileDown(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
 	one := sender(t, "n1", db.URL, chain).leads(1)

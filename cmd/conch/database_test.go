@@ -14,13 +14,14 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // needsSchema lists the commands that work on a database with the schema.
 var needsSchema = []string{"status", "history", "watch", "migrate advance --scope s --epoch 9"}
 
 func TestADatabaseWithoutTheSchema(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.Empty(t, "UTF8")
 	for _, command := range needsSchema {
@@ -104,7 +105,7 @@ func TestOnlyTheOwnerMigrates(t *testing.T) {
 }
 
 func TestAWrongPassword(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})
 	conn, err := pgx.Connect(t.Context(), server.URL("postgres"))

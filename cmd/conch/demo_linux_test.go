@@ -12,45 +12,58 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
-// A demo that is killed takes all its processes with it: only the kernel is left to end them.
-func TestNothingSurvivesAKilledDemo(t *testing.T) {
-	pgtest.LongRun(t)
+// An experiment that is killed takes all its processes with it, also one that is stopped at the time: only the kernel is left to
+// end them. The next server that is started removes the folders.
+func TestNothingSurvivesAKilledExperiment(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
-	cmd := withDevnode(t, "--nodes", "3", "--lease", "1s", "--kill-every", "2s")
-	scratch := t.TempDir()
-	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
-	d := start(t, cmd)
-	d.says("has committed")
-	family := descendants(t, cmd.Process.Pid)
-	nodes, servers, chains := 0, 0, 0
-	for _, p := range family {
-		switch {
-		case strings.Contains(p.command, "demo-node"):
-			nodes++
-		case strings.Contains(p.command, "postgres"):
-			servers++
-		case strings.Contains(p.command, "conch-devnode"):
-			chains++
-		}
+	for line, c := range map[string]struct {
+		when   string
+		family map[string]int // by a word of the command, how many at least
+	}{
+		"demo --nodes 3 --lease 1s --kill-every 2s":  {"has committed", map[string]int{"demo-node": 2, "postgres": 2, "conch-devnode": 1}},
+		"demo --sequencer --kill-every 2s --listen=": {"SIGSTOP ", map[string]int{"conch.toml": 4}},
+		"chaos --faults 1000 --only frozen-fence":    {"[1/1000]", map[string]int{"demo-node": 1, " run ": 1, "chaos-child": 1, "postgres": 1}},
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			cmd, scratch := experiment(t, line)
+			e := start(t, cmd)
+			e.Says(longPatience, c.when)
+			family, keys := descendants(t, cmd.Process.Pid), ""
+			for word, least := range c.family {
+				found := 0
+				for _, p := range family {
+					if strings.Contains(p.command, word) {
+						found++
+					}
+				}
+				if found < least {
+					t.Fatalf("found %d processes with %q among %v, want %d at least or this test shows nothing", found, word, family, least)
+				}
+			}
+			if c.family["conch-devnode"] > 0 {
+				keys = evidenceOf(t, family)
+				if _, err := os.Stat(filepath.Join(keys, "payer.json")); err != nil {
+					t.Fatalf("the demo's keystore was not found, and without it this test shows nothing: %v", err)
+				}
+			}
+			e.stop(syscall.SIGKILL)
+			for _, p := range family {
+				pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
+			}
+			pgtest.Own(t, postmaster.Config{}) // its start removes the folders of killed programs
+			if _, err := os.Stat(keys); keys != "" && err == nil {
+				t.Errorf("the folder %s is left, want it removed", keys)
+			}
+			if strings.HasPrefix(line, "demo") {
+				leavesNothing(t, scratch)
+			}
+		})
 	}
-	if nodes < 2 || servers < 2 || chains != 1 {
-		t.Fatalf("found %d nodes, %d server processes and %d chains among %v; want 2, 2 and 1 or this test shows nothing", nodes, servers, chains, family)
-	}
-	left := evidenceOf(t, family)
-	if _, err := os.Stat(filepath.Join(left, "payer.json")); err != nil {
-		t.Fatalf("the demo's keystore was not found, and without it this test shows nothing: %v", err)
-	}
-	d.stop(syscall.SIGKILL)
-	for _, p := range family {
-		pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
-	}
-	pgtest.Own(t, postmaster.Config{}) // its start removes the folders of killed programs
-	if _, err := os.Stat(left); err == nil {
-		t.Errorf("the folder %s is left, want it removed", left)
-	}
-	leavesNothing(t, scratch)
 }
 
 // evidenceOf returns the folder that the nodes of a demo write to.
@@ -126,31 +139,4 @@ func inspect(pid int) (relative, bool) {
 func (r relative) alive() bool {
 	now, ok := inspect(r.pid)
 	return ok && now.born == r.born && now.state != "Z"
-}
-
-// The nodes of the organisations end with their demo too, also one that is stopped at the time.
-func TestNothingSurvivesAKilledDemoOfTheSequencer(t *testing.T) {
-	pgtest.LongRun(t)
-	t.Parallel()
-	cmd := withDevnode(t, "--sequencer", "--kill-every", "2s", "--listen", "")
-	scratch := t.TempDir()
-	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
-	d := start(t, cmd)
-	d.Says(longPatience, "SIGSTOP ")
-	family := descendants(t, cmd.Process.Pid)
-	nodes := 0
-	for _, p := range family {
-		if strings.Contains(p.command, "conch.toml") {
-			nodes++
-		}
-	}
-	if nodes < 4 {
-		t.Fatalf("found %d nodes among %v, want most of five or this test shows nothing", nodes, family)
-	}
-	d.stop(syscall.SIGKILL)
-	for _, p := range family {
-		pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
-	}
-	pgtest.Own(t, postmaster.Config{}) // its start removes the folders of killed programs
-	leavesNothing(t, scratch)
 }

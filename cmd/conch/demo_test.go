@@ -7,12 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 type spread struct{ P50, P99, Max float64 }
@@ -52,7 +53,7 @@ func withoutDevnode(cmd *exec.Cmd) *exec.Cmd {
 // Leaders of the work and senders of transactions are killed in turn, and by the chain every
 // acknowledged intent is done once. (S15, S19, S20, S23, S26, F4)
 func TestDemo(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := withDevnode(t, "--nodes", "3", "--duration", "12s", "--kill-every", "3s", "--lease", "1s", "--json")
 	scratch := t.TempDir()
@@ -105,28 +106,58 @@ func leavesNothing(t *testing.T, dir string) {
 	}
 }
 
-func TestDemoEndsEarlyWithTheVerdict(t *testing.T) {
-	pgtest.LongRun(t)
-	t.Parallel()
-	cmd := withDevnode(t, "--nodes", "2", "--kill-every", "1500ms", "--lease", "500ms")
-	scratch := t.TempDir()
-	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
-	d := start(t, cmd)
-	d.says("its first transaction was stored")
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+// experiment returns an experiment that writes to a folder of its own, with the path of conch-devnode. The folder has a short name, since
+// there are sockets in it.
+func experiment(t *testing.T, line string) (cmd *exec.Cmd, scratch string) {
+	t.Helper()
+	scratch, err := os.MkdirTemp("", "conch")
+	if err != nil {
 		t.Fatal(err)
 	}
-	d.says("overlapping          0")
-	d.says("nobody acted beside another, nothing was lost, nothing was done twice.")
-	d.says("each is in the chain once")
-	if code := d.end(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
+	t.Cleanup(func() { _ = os.RemoveAll(scratch) })
+	cmd = prepared(t, strings.Fields(line)...)
+	cmd.Env = append(cmd.Env, "CONCH_DEVNODE="+devnodeProgram(t), "TMPDIR="+scratch)
+	return cmd, scratch
+}
+
+// Ctrl-C ends each experiment early, with the verdict, and nothing is left.
+func TestExperimentsEndEarlyWithTheVerdict(t *testing.T) {
+	runtest.LongRun(t)
+	t.Parallel()
+	for line, c := range map[string]struct {
+		when string
+		says []string
+		fine bool // on a busy machine too
+	}{
+		"demo --nodes 2 --kill-every 1500ms --lease 500ms": {"its first transaction was stored", []string{
+			"overlapping          0", "nobody acted beside another, nothing was lost, nothing was done twice.", "each is in the chain once",
+		}, true},
+		"demo --sequencer --kill-every 0 --listen=": {"payments flow from 5 organisations", []string{"By the ledger each of "}, true},
+		"demo --gossip --nodes 10":                  {"which led", []string{"leaders killed       1"}, false},
+		"chaos --faults 1000 --only stop-long":      {"[1/1000]", []string{"0 violations"}, true}, // the second fault is under way
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			if strings.HasPrefix(line, "chaos") && runtime.GOOS != "linux" {
+				t.Skip("chaos is for Linux")
+			}
+			cmd, scratch := experiment(t, line)
+			e := start(t, cmd)
+			e.Says(longPatience, c.when)
+			e.Signal(syscall.SIGINT)
+			for _, text := range c.says {
+				e.Says(building, text)
+			}
+			if code := e.end(); code != 0 && c.fine {
+				t.Errorf("exit code %d, want 0", code)
+			}
+			leavesNothing(t, scratch)
+		})
 	}
-	leavesNothing(t, scratch)
 }
 
 func TestDemoThatShowedNothingFails(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	d := start(t, withoutDevnode(prepared(t, "demo", "--nodes", "1", "--kill-every", "20s")))
 	d.says("leads")
@@ -137,7 +168,7 @@ func TestDemoThatShowedNothingFails(t *testing.T) {
 
 // Without conch-devnode, or by request, the demo has no chain, and its verdict mentions none.
 func TestDemoWithoutAChain(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	args := []string{"--nodes", "1", "--duration", "1s", "--kill-every", "0", "--json"}
 	missing := call(t, withoutDevnode(prepared(t, append([]string{"demo"}, args...)...)))

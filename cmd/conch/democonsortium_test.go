@@ -5,10 +5,9 @@ package main_test
 import (
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // sequencerVerdict is the document of conch demo --sequencer --json.
@@ -50,7 +49,7 @@ func demoOfTheSequencer(t *testing.T, args ...string) (sequencerVerdict, result)
 // other while nodes are killed, stopped and cut off; by the ledger nothing is lost, done twice or told wrongly.
 // [TestChaosOfTheSequencer] is that with more faults.
 func TestDemoOfTheSequencer(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	v, r := demoOfTheSequencer(t, "--duration", "9s", "--kill-every", "2s")
 	if v.Kills < 1 || v.Pauses < 1 || v.Partitions < 1 || v.Landed < 18 || v.Reverted < 1 {
@@ -67,29 +66,10 @@ func TestDemoOfTheSequencer(t *testing.T) {
 }
 
 func TestLongDemoOfTheSequencer(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	v, _ := demoOfTheSequencer(t, "--duration", "60s", "--kill-every", "3s")
 	if v.Kills < 4 || v.Pauses < 4 || v.Partitions < 4 || v.Dispatch.Max <= 0 {
 		t.Errorf("the verdict is %+v, want four faults of each kind", v)
 	}
-}
-
-// Ctrl-C ends it early, with the verdict.
-func TestDemoOfTheSequencerEndsEarly(t *testing.T) {
-	pgtest.LongRun(t)
-	t.Parallel()
-	cmd := withDevnode(t, "--sequencer", "--kill-every", "0", "--listen", "")
-	scratch := t.TempDir()
-	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
-	d := start(t, cmd)
-	d.Says(longPatience, "payments flow from 5 organisations")
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	d.Says(building, "By the ledger each of ")
-	if code := d.end(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
-	leavesNothing(t, scratch)
 }

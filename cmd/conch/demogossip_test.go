@@ -5,10 +5,9 @@ package main_test
 import (
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // gossipVerdict is the document of conch demo --gossip --json.
@@ -40,6 +39,7 @@ type gossipVerdict struct {
 // It is not parallel: beside other tests of real processes, two processors keep a leader that works from its word for longer than a
 // heartbeat counts, and it is rightly replaced.
 func TestDemoOfGossip(t *testing.T) { //nolint:paralleltest // see above
+	runtest.LongRun(t)
 	cmd := prepared(t, "demo", "--gossip", "--nodes", "12", "--duration", "1s", "--seed", "3", "--json")
 	scratch := t.TempDir()
 	cmd.Env = append(cmd.Env, "TMPDIR="+scratch, "PGHOST=127.0.0.1", "CONCH_INSTANCE_ID=somebody", "CONCH_DB_URL=nowhere")
@@ -81,22 +81,5 @@ func TestDemoOfGossip(t *testing.T) { //nolint:paralleltest // see above
 	if strings.Contains(r.err, "\x1b") {
 		t.Errorf("the progress is %q, want plain lines", r.err)
 	}
-	leavesNothing(t, scratch)
-}
-
-// Ctrl-C ends it early, with the verdict.
-func TestDemoOfGossipEndsEarly(t *testing.T) {
-	pgtest.LongRun(t)
-	t.Parallel()
-	cmd := prepared(t, "demo", "--gossip", "--nodes", "10")
-	scratch := t.TempDir()
-	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
-	d := start(t, cmd)
-	d.Says(longPatience, "which led")
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	d.Says(building, "leaders killed       1")
-	d.end()
 	leavesNothing(t, scratch)
 }

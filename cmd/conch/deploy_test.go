@@ -14,8 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 func deployed(t *testing.T, name string) string {
@@ -77,7 +77,7 @@ func TestContainerfile(t *testing.T) {
 	if run := strings.Join(instructions["RUN"], " "); !strings.Contains(run, "CGO_ENABLED=0") {
 		t.Errorf("RUN is %q, want CGO_ENABLED=0: there is no libc", run)
 	}
-	if !pgtest.Nightly() {
+	if !runtest.Nightly() {
 		return // the build takes minutes
 	}
 	// The binary is static: it has no interpreter and needs no library.

@@ -20,6 +20,7 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
 )
@@ -48,7 +49,7 @@ func (d *devnode) starves(t *testing.T, db *pgtest.DB) {
 // Two leaders: the first is stopped while its bytes are under way. Its successor sends them, then
 // dearer ones, and new intents. Then the old bytes arrive late, and the first goes on. (S15)
 func TestTwoLeaders(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
 	proxy, late := newHoldingProxy(t, chain, db.URL), make(chan struct{})
@@ -173,7 +174,7 @@ func TestADeposedLeaderIsHarmless(t *testing.T) {
 // The gate is asked before each batch: one that shuts while a batch is under way keeps the next
 // back, and so does one that another term has opened. (S15, S17)
 func TestTheGateIsAskedBeforeEachBatch(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	proxy, late := newHoldingProxy(t, chain, db.URL), make(chan struct{})

@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 type finding struct{ Check, Status, Detail, Remedy string }
@@ -81,7 +82,7 @@ func grantedTo(t *testing.T, db *pgtest.DB) (node, fencer, observer string) {
 
 // S29: deploy/grants.sql grants a node what doctor asks for.
 func TestDoctorUnderTheGrants(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	node, fencer, observer := grantedTo(t, db)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // patience bounds waits for what an idle machine does at once.
@@ -137,7 +138,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestHistoryAndWatch(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	if text := conch(t, "--db", db.URL, "history", "--json").done(t); text != "" {

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // The base fee rises above the signed maximum: each further attempt pays at least a tenth more in
 // both parts, up to max_fee. Then the node raises an alarm and assigns no nonce, and goes on by
 // itself when fees fall.
 func TestUnderpricedSpike(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	const most = 9e9
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--gas-limit", "20000000")
@@ -73,7 +73,7 @@ func (d *devnode) baseFee() uint64 {
 // A third party's transaction with our nonce waits in the pool and pays well: ours is
 // "underpriced", pays more, and is done.
 func TestAnotherWaitsUnderOurNonce(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
 	raw, _ := chain.foreign(0)
@@ -92,7 +92,7 @@ func TestAnotherWaitsUnderOurNonce(t *testing.T) {
 // An intent costs more than the account has: earlier intents are done, this one and later ones
 // wait without a nonce, an alarm is raised, and the node goes on by itself once it has funds.
 func TestOutOfFunds(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // filer is a node with files, behind a proxy that can hold chunks.
@@ -313,7 +314,7 @@ func TestTheLeaderOfFilesIsKilled(t *testing.T) {
 // S22, S15: the leader is stopped while it pushes, and wakes after its successor has gone on.
 // Followers refuse what it still sends, and it follows.
 func TestADeposedLeaderOfFilesIsRefused(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	all := filers(t)
 	leader, others := leaderOf(t, all...)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // heard is a notification about a transaction.
@@ -62,7 +63,7 @@ func listens(t *testing.T, db *pgtest.DB) <-chan heard {
 // shows its progress. The leader finds it without a notification. Listeners are told of each
 // state, with the block if there is one. (S19, S23, S24, S25, S26, D7)
 func TestAFollowerAcceptsAndTells(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	if _, err := db.Connect(t).Exec(t.Context(), `ALTER TABLE conch.intents DISABLE TRIGGER USER`); err != nil {
@@ -133,7 +134,7 @@ func blockKept(t *testing.T, db *pgtest.DB) (hash string) {
 // The chain finalizes nothing: after a while the state says so, and keeps the
 // block. The transaction becomes final when its block does. (S24, S26)
 func TestFinalityTimesOut(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "0")
 	chain.call("dev_finalize") // so that the chain has a final block

@@ -12,11 +12,13 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // Somebody sets the time of the leader's machine while it runs, an hour ahead and an hour back: it leads on, all hear its news, and
 // nobody has changed their mind (no-wall-clock).
 func TestATimeThatIsSet(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
 	if _, err := exec.LookPath("cc"); err != nil {
 		t.Skip("the library that turns a clock has to be compiled, and there is no C compiler here")

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/chain/evm/evmtest"
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A service with a list of invoices pays each exactly once, to the wei, although leaders are killed all the time, one of
@@ -30,12 +30,12 @@ func TestInvoices(t *testing.T) {
 	t.Logf("CONCH_SEED=%d go test -race -run %s ./cmd/conch", seed, t.Name())
 	random := rand.New(rand.NewPCG(seed, 0))
 	many := 40
-	if pgtest.Whole() {
+	if runtest.Whole() {
 		many = 1000
 	}
 	// Some forty payments fill a block, so that the fees rise and the payments take a while.
 	db, chain := migrated(t), startDevnode(t, "--block-time", "500ms", "--gas-limit", "1000000")
-	profiles := evmtest.Profiles(pgtest.Nightly())
+	profiles := evmtest.Profiles(runtest.Nightly())
 	worst := profiles[slices.IndexFunc(profiles, func(p evmtest.Profile) bool { return p.Name == evmtest.Worst })]
 	provider := evmtest.Start(t, evmtest.NodeAt(t, chain.url), worst)
 	invoices, list := drawInvoices(random, many)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // injuries happen to a leader while a crowd asks, which begin starts. Each returns when there is
@@ -97,8 +98,8 @@ func (m *team) signal(id string, sig syscall.Signal) {
 // however often its key is used. (S4, S15, S20)
 func TestLeadersKilledUnderLoad(t *testing.T) {
 	t.Parallel()
-	seed, rounds := uint64(1), byDay(len(injuries), 60)
-	if pgtest.Nightly() {
+	seed, rounds := uint64(1), runtest.ByDay(len(injuries), 60)
+	if runtest.Nightly() {
 		seed = rand.Uint64()
 	}
 	if text := os.Getenv("CONCH_SEED"); text != "" {
@@ -108,7 +109,7 @@ func TestLeadersKilledUnderLoad(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	db, chain := migrated(t), startDevnode(t)
 	m := newTeam(t, db.URL, chain, "n1", "n2", "n3")
-	each := byDay(20, 40)
+	each := runtest.ByDay(20, 40)
 	for round, kind := range plan(random, rounds) {
 		leader, epoch := m.leader(0)
 		var asking sync.WaitGroup

@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog/kv/kvtest"
 )
 
@@ -25,7 +26,7 @@ import (
 func TestALogUnderEveryFault(t *testing.T) {
 	t.Parallel()
 	lasts, err := time.ParseDuration(os.Getenv("CONCH_LOG_FAULTS"))
-	if err != nil && !pgtest.Nightly() {
+	if err != nil && !runtest.Nightly() {
 		t.Skip("CONCH_LOG_FAULTS=50s runs it, and so does the night")
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog/kv/kvtest"
 )
 
@@ -34,7 +35,7 @@ func TestFiveProcessesAreLinearizable(t *testing.T) {
 		defer close(over)
 		c.run(stop, 6)
 	}()
-	for range byDay(1, 3) {
+	for range runtest.ByDay(1, 3) {
 		c.goesOn(30)
 		leader := s.leads("")
 		s.kill(leader)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // requested requests numbered transactions from a node, and returns the acknowledged deeds by ID.
@@ -22,14 +22,14 @@ func requested(t *testing.T, n *daemon, from, to int) map[string]string {
 // 30 % of all calls are lost, before or after the node has carried them out, also within batches,
 // and batches are reordered: everything is done once.
 func TestLostResponses(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	line := newFaultyProxy(t, chain, 4)
 	// finality = 0: whether the chain reports final blocks must be found despite lost answers.
 	n := senderAt(t, "n1", db.URL, line.url, "", "finality = 2", "finality = 0")
 	line.does(harm{before: 0.12, after: 0.15, refused: 0.03, shuffled: true, most: 20 * time.Millisecond})
-	asked := requested(t, n, 0, byDay(150, 300))
+	asked := requested(t, n, 0, runtest.ByDay(150, 300))
 	judge(t, chain, db.URL, asked)
 	for _, way := range []string{"before", "after", "refused"} {
 		if line.count(line.hurt, way) < 10 {
@@ -42,7 +42,7 @@ func TestLostResponses(t *testing.T) {
 // A node accepts a transaction and says that it did not. Such an answer is neither success nor
 // failure: the transaction is looked up, not signed anew, and not given up.
 func TestAnswersThatLie(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	line := newFaultyProxy(t, chain, 9)
@@ -64,7 +64,7 @@ func TestAnswersThatLie(t *testing.T) {
 // A limited pool silently drops transactions, and repeatedly loses all of them: no more than
 // max_in_flight are in flight, lost ones are noticed, and the same bytes are sent again.
 func TestSilentDrop(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--pool", "0", "--block-time", "0")
 	line := newFaultyProxy(t, chain, 2)

@@ -18,12 +18,13 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
-// program is the binary under test as users get it, and raced the same with the race detector:
-// the processes that stay and serve, whose loops and handlers run beside each other, are raced. A
-// command that ends is not, nor is the laboratory, a program of its own, whose processes measure.
-var program, raced, laboratory string
+// program is the binary under test as users get it, and server what stays and serves: by day the same, and in make test-whole
+// with the race detector, since its loops and handlers run beside each other. By day the tests of their packages have these raced.
+// A command that ends is never raced, nor is the laboratory, a program of its own, whose processes measure.
+var program, server, laboratory string
 
 // experiments are the commands of the laboratory that tests give to it themselves, and not to conch.
 var experiments = []string{"bench", "chaos", "chaos-child", "demo-node", "sim"}
@@ -36,9 +37,11 @@ func TestMain(m *testing.M) {
 	if signal.Ignored(os.Interrupt) {         // the tests run in the background, which conch must not obey
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
-	program, raced = built("conch", "."), built("conch-raced", ".", raceFlag)
-	laboratory = built("conch-lab", "./conch-lab")
-	pgtest.MostlyWait()
+	program, laboratory = built("conch", "."), built("conch-lab", "./conch-lab")
+	if server = program; runtest.Whole() {
+		server = built("conch-raced", ".", raceFlag)
+	}
+	runtest.AtOnce(8) // most have several processes, whose leases are short
 	pgtest.Template(migrate)
 	pgtest.Main(m)
 }
@@ -51,14 +54,6 @@ func built(name, folder string, flags ...string) string {
 		os.Exit(1)
 	}
 	return path
-}
-
-// byDay returns how much of something a test does; under CONCH_NIGHTLY it does all of it.
-func byDay(day, all int) int {
-	if pgtest.Nightly() {
-		return all
-	}
-	return day
 }
 
 // result is the outcome of one call of the program.
@@ -75,7 +70,7 @@ func prepared(t testing.TB, args ...string) *exec.Cmd {
 	case len(args) > 0 && slices.Contains(experiments, args[0]):
 		path = laboratory
 	case slices.Contains(args, "node") || slices.Contains(args, "run"):
-		path = raced
+		path = server
 	}
 	cmd := exec.Command(path, args...)
 	cmd.SysProcAttr = ownSession()
@@ -97,7 +92,7 @@ func conch(t testing.TB, args ...string) result {
 func call(t testing.TB, cmd *exec.Cmd) result {
 	t.Helper()
 	limit := 5 * time.Minute // if the call hangs
-	if _, measured := t.(*testing.B); measured || pgtest.Nightly() {
+	if _, measured := t.(*testing.B); measured || runtest.Nightly() {
 		limit = building // -benchtime decides how long it takes
 	}
 	return callFor(t, limit, cmd)

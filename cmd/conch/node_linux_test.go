@@ -6,14 +6,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A node has two commands, and the keeper of one is killed: that command's processes end, its
 // role is campaigned for again, and the other command goes on.
 func TestAKilledKeeperAmongSeveral(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	roles := "[election]\nlease = \"3s\"\n" // a busy machine may be late with a heartbeat
@@ -71,7 +71,7 @@ func below(t *testing.T, n *daemon, arguments string) (found []relative) {
 
 // A node that ends during a drain of an hour gives its command only drain_timeout, and releases.
 func TestStopDuringALongDrain(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	n := startDaemon(t, "n1", db.URL, `[[roles]]
@@ -95,7 +95,7 @@ command = ["sh", "-c", "trap '' TERM; echo at work; while :; do sleep 0.05; done
 
 // A node that is killed takes its command with it, and another node goes on.
 func TestAKilledNodeTakesItsCommandWithIt(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	const role = "[[roles]]\nname = \"a\"\nlease = \"3s\"\ncommand = ['sh', '-c', 'echo at work $CONCH_EPOCH; sleep 1000 & exec sleep 1000']\n"

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // During a rolling restart of three nodes, no gap exceeds a handover, and no role runs twice.
@@ -120,7 +121,7 @@ func TestDrainAndTransfer(t *testing.T) {
 
 // A drain waits for an act of five seconds. The successor begins after that.
 func TestDrainDuringALongAct(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
 	w.stopping = func(c told) {
@@ -142,7 +143,7 @@ func TestDrainDuringALongAct(t *testing.T) {
 
 // The scope of a callback that does not acknowledge its stop is not released.
 func TestAStopThatIsNotAcknowledgedIsNotReleased(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
 	hold := make(chan struct{})
@@ -185,7 +186,7 @@ func TestAStartThatFails(t *testing.T) {
 // A program refuses start and stop, as a proxy does whose backend is gone: the scope is abandoned
 // without a release, and another node leads.
 func TestAStartAndAStopThatFail(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
 	broken := func(c told) bool { return c.ID == "n1" }
@@ -222,7 +223,7 @@ func TestACommandRole(t *testing.T) {
 // A command that needs more than its lease to end gets the time that the operator allows, and the
 // successor begins after it. (F6)
 func TestADrainThatOutlastsTheLease(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	const role = "[election]\nlease = \"3s\"\n[[roles]]\nname = \"payments\"\ndrain_timeout = \"2s\"\n" +
@@ -242,7 +243,7 @@ func TestADrainThatOutlastsTheLease(t *testing.T) {
 
 // A second SIGTERM hurries the node: a command that ignored the first is killed.
 func TestASecondSignalHurries(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	n := startDaemon(t, "n1", db.URL, "[[roles]]\nname = \"payments\"\nlease = \"1m\"\ndrain_timeout = \"1m\"\n"+
@@ -264,7 +265,7 @@ func TestASecondSignalHurries(t *testing.T) {
 
 // A hurried node neither waits for a callback that has not acknowledged, nor releases its scope.
 func TestHasteMakesNoPromise(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
 	hold := make(chan struct{})

@@ -9,12 +9,13 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A node leads on when the reader of its log is gone, reaps a child that is not its own, and gives a command the user and
 // the database that its role names.
 func TestANodeWithoutAReaderOfItsLog(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")

@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // NOTICES.md has every module that is linked into the programs, with its version and the text of a known licence, and no
 // other. Of go-ethereum it says that only the library is linked, which has another licence than the programs.
 func TestNotices(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
 	linked := map[string][]string{}
 	for _, program := range []string{"./cmd/conch", "./cmd/conch/conch-lab", "./chain/evm/cmd/conch-devnode"} {

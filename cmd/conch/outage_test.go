@@ -14,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // runner starts conch run with a command that does nothing, and keeps its log.
@@ -26,7 +27,7 @@ func runner(t *testing.T, id, url, scope string) *daemon {
 // conch run logs an outage of the database as a node does: once in ten seconds however often it
 // tries, on one line, with the reason, and once more when it is over.
 func TestARunWithoutItsDatabase(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	proxy, url := db.Proxy(t)
@@ -70,7 +71,7 @@ func TestARunWithoutItsDatabase(t *testing.T) {
 // A process that was stopped for longer than its lease finds its session ended, and does not
 // blame the database.
 func TestAFrozenFollowerBlamesNobodyElse(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})
 	conch(t, "--db", server.URL("postgres"), "migrate", "up").done(t)

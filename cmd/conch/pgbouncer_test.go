@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // pooled are the commands that use the database. Each must work through a pooler or say why not.
@@ -44,7 +45,7 @@ func TestPgBouncerThatSharesIsNamed(t *testing.T) {
 
 // A node behind such a pooler goes on, follows, says loudly why, and leads nothing.
 func TestANodeBehindPgBouncerThatShares(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	n := startDaemon(t, "n1", db.PgBouncer(t, pgtest.TransactionMode).URL(db.Name), "[[roles]]\nname = \"payments\"\nbuiltin = \"log\"\n")
@@ -61,7 +62,7 @@ func TestANodeBehindPgBouncerThatShares(t *testing.T) {
 // S4: a process that is stopped behind a pooler in session mode has a successor after its lease,
 // as without a pooler.
 func TestStoppedBehindPgBouncer(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	b := db.PgBouncer(t, pgtest.SessionMode)
@@ -81,7 +82,7 @@ func TestStoppedBehindPgBouncer(t *testing.T) {
 
 // S1: through a pooler in session mode everything works, and the log warns.
 func TestPgBouncerInSessionModeServes(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	address := db.PgBouncer(t, pgtest.SessionMode).URL(db.Name)

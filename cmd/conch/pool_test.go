@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // The chain's node dies with its pool, without a journal: the same bytes are sent again. Later,
 // when dearer ones have been sent, the old bytes come back into a block and into the pool. Each
 // intent is done once, and shows the hash that the chain has.
 func TestOldBytesComeBack(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	data := []string{"--datadir", t.TempDir(), "--block-time", "0", "--finality", "2"}
@@ -75,7 +75,7 @@ func inPool(chain *devnode, hash string) bool {
 
 // The pool loses a transaction in the middle: later ones wait, and the same bytes are sent again.
 func TestAGapIsClosedWithTheSameBytes(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "2")
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")
@@ -98,7 +98,7 @@ func TestAGapIsClosedWithTheSameBytes(t *testing.T) {
 // A third party's transaction takes a nonce and vanishes with its block. The gap is filled, but
 // only after gap_fill_threshold_blocks.
 func TestAGapOfSomebodyElsesIsFilledInTheEnd(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "20")
 	raw, hash := chain.foreign(0)

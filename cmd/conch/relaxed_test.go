@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // W19: in relaxed order others pass a transaction that the account cannot pay, and one that reverts, which is
 // rejected in the end. The API says why the poor one waits and when it is tried again; a successor of a leader that
 // was killed goes on counting; once there is money it is paid.
 func TestRelaxedOrder(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	n := senderAt(t, "n1", db.URL, chain.ws(), "order = \"relaxed\"\n").leads(1)

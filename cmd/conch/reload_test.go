@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 func TestReload(t *testing.T) {
@@ -70,7 +71,7 @@ func TestReload(t *testing.T) {
 
 // A reload that removes a role ends the node's candidacy at once, although its session goes on.
 func TestARemovedRoleIsNoCandidate(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
 	startDaemon(t, "n1", db.URL, w.role("payments", ""))

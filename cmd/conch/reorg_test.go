@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A third party's transaction takes our nonce in a reorganisation. Until that is final the intent
 // keeps its slot; then it gets a new one, and is done once. Others that the reorganisation removed
 // become retracted, and return. (S24, S26)
 func TestReorgWithAForeignTransaction(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
 	line := newFaultyProxy(t, chain, 1)
@@ -55,7 +55,7 @@ func TestReorgWithAForeignTransaction(t *testing.T) {
 
 // A third party's transaction in a reorganisation that does not last changes nothing.
 func TestAForeignTransactionThatGoesAgain(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
 	n := senderAt(t, "n1", db.URL, chain.ws(), "", "finality = 2", "finality = 4")
@@ -78,6 +78,7 @@ func TestAForeignTransactionThatGoesAgain(t *testing.T) {
 // The chain's node is killed and comes back with a head below what was final: no nonce is
 // assigned twice, the stored bytes are sent again, and an alarm is raised.
 func TestChainRewind(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	data := []string{"--datadir", t.TempDir(), "--block-time", "0", "--finality", "2"}
@@ -104,7 +105,7 @@ func TestChainRewind(t *testing.T) {
 // The chain puts what was final into other blocks, at the same height and at another one, while it never counts fewer nonces:
 // what the API says of the block becomes true again, and an alarm tells of it.
 func TestFinalInOtherBlocks(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "2")
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")

@@ -11,11 +11,12 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A role that fails at each start leads only for moments, but operators always see its failures.
 func TestARoleThatFailsIsSeen(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	n := startDaemon(t, "n1", db.URL, "listen = \"127.0.0.1:0\"\n[election]\nlease = \"1s\"\n"+
@@ -55,7 +56,7 @@ func TestARoleThatFailsIsSeen(t *testing.T) {
 
 // Neither history nor metrics show an outage as a handover of two milliseconds.
 func TestAnOutageIsInTheHistory(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{})
 	url := server.URL("postgres")
@@ -111,7 +112,7 @@ func TestAnOutageIsInTheHistory(t *testing.T) {
 
 // Another session has the lock of a scope: status names the session and the remedy.
 func TestAScopeThatNobodyLeadsIsSeen(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	stranger := db.Connect(t)

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // Another process has the key, with clef's protocol. While it is away, nothing is signed, no
 // nonce is assigned, and an alarm is raised. Then everything is done without help.
 func TestExternalSigner(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain, clef := migrated(t), startDevnode(t), startDevnode(t, "--block-time", "0")
 	way := newDoor(t, strings.TrimPrefix(clef.url, "http://"))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 type simReport struct {
@@ -62,7 +62,7 @@ func TestSimShowsWhatARuleIsFor(t *testing.T) {
 // With --break alone, sim chooses the takeover, nodes, locks and leases in which a violation
 // shows. If none can show, it does not say that the rule held.
 func TestSimBreakAlone(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for rule, world := range map[string]string{
 		"hold-own-lease":        "--unequal-leases",
@@ -92,7 +92,7 @@ func TestSimBreakAlone(t *testing.T) {
 // Over several runs, the narrowest gap is the minimum of the runs, and the time to settle the
 // maximum; neither is a sum.
 func TestSimStatsOfSeveralRuns(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	const runs = 8
 	narrow, settled, mints := []int64{}, []int64{}, int64(0)

@@ -22,6 +22,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/transport/mtls"
 )
@@ -129,6 +130,7 @@ func yardProgram(t *testing.T) string {
 // P12, P28, P36: what the documentation of packages sequencer and notes teaches is enough for a domain of a user's own, on
 // a real chain, real databases and mutual TLS. One organisation is killed in the middle.
 func TestOrganisationsRunADomainOfTheirOwn(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
 	chain := startDevnode(t)
 	yard, north := newYardNode(t, chain.url, "yard"), newYardNode(t, chain.url, "north")

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // What a service builds on that knows conch by HTTP alone, with a real chain: the same payment sent twice under a header's key is one; an
 // address with a wrong checksum is no receiver; a call that reverts is told from one that has succeeded, with the contract's reason.
 func TestWhatAServiceIsTold(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	n := sender(t, "n1", migrated(t).URL, startDevnode(t))
 	pay := func(key, value string) (int, string) {

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 const accountScope = "pending:evm:1337:" + fundedAddress
@@ -58,7 +58,7 @@ func intentJSON(to, value, key string) string {
 // Two nodes and a real chain: one key is one transaction, however often and wherever it is
 // requested; a follower accepts; the successor of a killed leader goes on; no secret is shown.
 func TestTransactionsThroughTwoNodes(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	one := sender(t, "n1", db.URL, chain)
@@ -161,7 +161,7 @@ func lists(t *testing.T, api string) {
 
 // With its endpoint down a node leads and accepts, and sends later. Another chain's is refused.
 func TestTheChainIsAwayOrAnother(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	other := prepareDaemon(t, "n0", db.URL, "")
@@ -225,7 +225,7 @@ func TestTransactionsStandalone(t *testing.T) {
 
 // Accounts come and go with a reload; a wrong password changes nothing.
 func TestAccountsAreReloaded(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	const role = "listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"a\"\n"

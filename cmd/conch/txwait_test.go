@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 const waitedFor = "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11"
@@ -66,7 +66,7 @@ func TestAWaitEndsWithARefusal(t *testing.T) {
 
 // A wait outlives a node that is not up yet, and one that is restarted.
 func TestAWaitOutlivesTheNode(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "node") // no other process can take this address meanwhile
 	serve := func(fate string) *http.Server {

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A notification wakes the leader when a follower accepts an intent: the next look would come
 // after an hour. (S25, D5)
 func TestANotificationWakesTheLeader(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	const rarely = "repair_interval = \"1h\"\n"
@@ -28,7 +28,7 @@ func TestANotificationWakesTheLeader(t *testing.T) {
 
 // Without notifications, the leader finds waiting intents by looking.
 func TestALostNotificationIsRepaired(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	if _, err := openBooks(t, db.URL).conn.Exec(t.Context(), `DROP TRIGGER intents_new ON conch.intents`); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 func example(parts ...string) string {
@@ -44,7 +45,7 @@ func python(t *testing.T) string {
 	if len(tried) == 0 {
 		t.Skip("python3 is not installed")
 	}
-	pgtest.Missing(t, fmt.Sprintf("%v has neither psycopg nor psycopg2: apt install python3-psycopg2", tried))
+	runtest.Missing(t, fmt.Sprintf("%v has neither psycopg nor psycopg2: apt install python3-psycopg2", tried))
 	return ""
 }
 
@@ -130,7 +131,7 @@ func term(t *testing.T, conn *pgx.Conn, epoch int64) string {
 
 // The curl loop acts only where the gate is open.
 func TestTheHTTPGate(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for _, tool := range []string{"curl", "awk", "timeout"} {
 		if _, err := exec.LookPath(tool); err != nil {

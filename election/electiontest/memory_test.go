@@ -2,7 +2,6 @@ package electiontest_test
 
 import (
 	"errors"
-	"flag"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,14 +11,12 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
-// The suite waits in real time, since other mints are databases, and costs nothing: sixteen cases wait at once.
+// The suite waits in real time, since other mints are databases, and costs nothing.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue {
-		_ = n.Value.Set("16")
-	}
+	runtest.MostlyWait()
 	goleak.VerifyTestMain(m)
 }
 

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A promoted standby does not know a scope that was first led after the standby fell behind. Its
 // leader may still act, so the next leader holds even after an advance.
 func TestAdvanceOfAScopeThatAFailoverForgot(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	primary := primaryServer(t)
 	const longest = 27 * time.Second

@@ -13,18 +13,19 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // An upgrade of the system may change how a locale sorts. An index sorted by that locale then misses
 // rows, and a scope whose row is missed would begin again at epoch 1, where old tokens are current.
 func TestTheSystemSortsAnew(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	srv := pgtest.Own(t, postmaster.Config{MaxConnections: 20})
 	admin := pgtest.Connect(t, pg.Config{URL: srv.URL("postgres")})
 	_, err := admin.Exec(t.Context(), `CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' ENCODING 'UTF8'`)
 	if pg.Code(err) == "0A000" || pg.Code(err) == "42601" {
-		pgtest.Missing(t, "this Postgres has no ICU locales, one of which the test changes: use 15 or newer, built with ICU")
+		runtest.Missing(t, "this Postgres has no ICU locales, one of which the test changes: use 15 or newer, built with ICU")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // Both kinds of locks pass the suite of the mint in memory, on a real server. Sessions that are cut off
@@ -18,7 +19,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	kinds := []pgmint.Locks{pgmint.SessionLocks}
-	if pgtest.Whole() {
+	if runtest.Whole() {
 		kinds = append(kinds, pgmint.ProcessLocks)
 	}
 	exercise(t, func(db *pgtest.DB) string { return db.URL }, kinds...)

@@ -18,13 +18,14 @@ import (
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // Sixteen clients hold a fence in turns, and the leader dies. The first bid that finds the fence busy
 // gives up the leader's term, so no further transaction passes: the successor wins as soon as those
 // under way have ended, and evicts none (R2, L5).
 func TestNobodyIsEndedWhoComesAndGoes(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for name, of := range map[string]float64{"short": 0.12, "nearly a lease": 0.75} {
 		t.Run(name, func(t *testing.T) {

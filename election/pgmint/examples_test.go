@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // Each example compiles, does its work, and hands over to a second copy of itself when it is stopped.
 func TestExamples(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for name, says := range map[string]string{"ledger": "paid ", "mailer": "mailed "} {
 		t.Run(name, func(t *testing.T) {

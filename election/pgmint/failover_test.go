@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // replica is a standby and its connection to the primary.
@@ -143,7 +144,7 @@ func failoverToALaggingStandby(t *testing.T) {
 // The second failover is to a standby that knows no later leader of either timeline before it, and
 // only that there was a second timeline.
 func TestRepeatedFailovers(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	primary := primaryServer(t)
 	tokens := takeovers(t, primary, 1)
@@ -183,7 +184,7 @@ func TestRepeatedFailovers(t *testing.T) {
 // them apart, in the fence as well; bare epochs do not. An archive of timelines from which every
 // standby restores, or a tool that promotes only with the newest timeline, prevents this.
 func TestPromotingTwiceUnheardRepeatsEpochs(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	primary := primaryServer(t)
 	takeovers(t, primary, 1)

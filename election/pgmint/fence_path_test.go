@@ -13,13 +13,13 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // The fence runs as the owner of the tables and sets no search_path, which would cost as much as all the
 // rest. The caller's path has a trap for each operator and function that it uses, and it springs none.
 func TestFenceUnderAHostilePath(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, _, _, token := setup(t)
 	admin := db.Connect(t)
@@ -111,7 +111,7 @@ func TestFenceBoundsTheIdling(t *testing.T) {
 
 // The plans of a session that is older than the promotion of its server must not keep the old timeline.
 func TestFenceOfASessionThatSawThePromotion(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	primary := primaryServer(t)
 	standby := replicaOf(t, primary, "later")

@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // depose ends the session of a and makes b the leader.
@@ -210,7 +211,7 @@ func TestFenceInSavepointIsNoFence(t *testing.T) {
 
 // The fence works in a trigger that is deferred to the commit.
 func TestFenceAsDeferredTrigger(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, m, a, old := setup(t)
 	app := db.Connect(t)
@@ -265,7 +266,7 @@ func TestFenceNeedsExecuteAlone(t *testing.T) {
 // While 64 clients fence without pause, a mint gets the lock in the queue, long before it would have to
 // evict a client. No stale transaction commits after the mint.
 func TestTakeoverUnderFencingClients(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, m, a, old := setup(t)
 	c := db.Connect(t)

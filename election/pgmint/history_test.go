@@ -1,24 +1,20 @@
 package pgmint_test
 
 import (
-	"os"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A long history does not slow a takeover: a hundred thousand rows by day, a million under
 // CONCH_NIGHTLY. The test counts pages, not time, which depends on the machine.
 func TestLongHistory(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
-	many := int64(100_000)
-	if os.Getenv("CONCH_NIGHTLY") != "" {
-		many = 1_000_000
-	}
+	many := runtest.ByDay(int64(100_000), 1_000_000)
 	db, m, a, token := setup(t)
 	c := db.Connect(t)
 	s := candidate(t, m, "b", 20*time.Minute, election.Strict) // a lease that outlasts writing the rows

@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // scopes returns n names of scopes.
@@ -129,7 +130,7 @@ func TestOverBudgetIsRefused(t *testing.T) {
 // Without the budget the lock table fills, and the server refuses new connections. The session that
 // filled it makes fewer bids, returns Full once there is no room for one, and is not lost.
 func TestFullLockTable(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	url := small(t)
 	m := mintWith(t, pgmint.Config{URL: url, LockBudget: 1_000_000})

@@ -15,13 +15,14 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // S1: the suite passes through a pooler in session mode. By day TestSharedPoolsAreRefused and the
 // tests of the program use one.
 func TestConformanceThroughPgBouncer(t *testing.T) {
 	t.Parallel()
-	pgtest.NightRun(t)
+	runtest.NightRun(t)
 	// There are thirty databases at once: the idle connections of the pool must not add up.
 	b := pgtest.New(t).PgBouncer(t, pgtest.SessionMode, "server_idle_timeout = 1")
 	exercise(t, func(db *pgtest.DB) string { return b.URL(db.Name) }, pgmint.SessionLocks, pgmint.ProcessLocks)
@@ -66,7 +67,7 @@ func sharing(t *testing.T, mode, what string, err error) {
 // S1, S4, S11: a leader that is cut off from its pooler in session mode shuts its gate, and has a
 // successor after its lease, like one that was stopped. It was warned about the pooler.
 func TestSilenceBeforePgBouncer(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	const lease = time.Second
 	db := pgtest.New(t)
@@ -144,7 +145,7 @@ func TestFenceThroughPgBouncer(t *testing.T) {
 // The server ends a client that freezes after its fence, behind a pool in transaction mode, once the
 // lease is over. The pool goes on without it.
 func TestFrozenFenceBehindPgBouncer(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, _, _, token := setupFor(t, time.Second)
 	address := db.PgBouncer(t, pgtest.TransactionMode, "default_pool_size = 1").URL(db.Name)

@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // synchronous makes the commits of a server wait for the named standbys.
@@ -100,7 +101,7 @@ func isolatedPrimaryRenewsNothing(t *testing.T) {
 
 // A heartbeat whose wait is cancelled commits on this server alone, with a warning, and has failed.
 func TestCancelledWaitsRenewNothing(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	const lease = 2 * time.Second
 	primary, standby, leader, follower, cut := isolated(t, lease)
@@ -169,7 +170,7 @@ func TestSynchronousFailoverHasOne(t *testing.T) {
 // has clients. Each server has a leader with an open act door until the old primary is stopped. Each
 // fence accepts only the leader of its server, and what the old primary commits is lost.
 func TestAsyncReplicaCanHaveTwo(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	const lease = 3 * time.Second // long, since a session that is lost between the checks has another term
 	primary := primaryServer(t)

@@ -25,6 +25,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // crowd is an elector for many scopes in a process, the test binary, that a test can kill.
@@ -171,19 +172,16 @@ func calls(t testing.TB, c *pgx.Conn, role string) (n int64) {
 
 // crowded returns the number of scopes of TestThousandsOfScopes.
 func crowded() int {
-	if pgtest.Nightly() {
-		return 10_000
-	}
-	return 2_000
+	return runtest.ByDay(2_000, 10_000)
 }
 
 // S5: thousands of scopes in two processes, ten thousand under CONCH_NIGHTLY. At rest each sends a few statements a second. If one is
 // killed with -9, the other leads all scopes, with open act doors, within a lease and two seconds.
 func TestThousandsOfScopes(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Run("process", func(t *testing.T) { scale(t, pgmint.ProcessLocks, crowded(), nil) })
 	t.Run("session", func(t *testing.T) {
-		if !pgtest.Nightly() {
+		if !runtest.Nightly() {
 			t.Skip("ten thousand scopes are for ProcessLocks; with SessionLocks only under CONCH_NIGHTLY=1")
 		}
 		scale(t, pgmint.SessionLocks, crowded(), map[string]string{"max_locks_per_transaction": "1024"})
@@ -192,7 +190,7 @@ func TestThousandsOfScopes(t *testing.T) {
 
 // The same for a few scopes, with both kinds of locks.
 func TestStatementsAtRest(t *testing.T) {
-	if !pgtest.Nightly() {
+	if !runtest.Nightly() {
 		t.Skip("TestThousandsOfScopes counts the statements; these only under CONCH_NIGHTLY=1")
 	}
 	for _, scopes := range []int{1, 100} {

@@ -11,6 +11,7 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // The server ends a silent lock session, not before its lease is over.
@@ -38,7 +39,7 @@ func TestLockSessionIsALease(t *testing.T) {
 
 // D1: with takeover keep, a silent holder keeps its scope as long as its connection stands.
 func TestKeepHasNoLease(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)

@@ -17,13 +17,14 @@ import (
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // Sixteen clients fence above READ COMMITTED without pause, while leaders drain and crash. Each leader
 // has a successor, no statement of a lock session takes longer than a fifth of a lease, another scope
 // of the same processes is never late, and no current token is called stale (R3, R4, R11; L4, L6).
 func TestAStreamOfFencesStarvesNobody(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	const lease = 10 * time.Second
 	db := pgtest.New(t)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // grant is one privilege of a role, with the statements that revoke and give it.
@@ -115,7 +116,7 @@ var needs = map[string]string{
 // S29: the grants of deploy/grants.sql are enough for every operation, and each one is
 // needed: by day every third is taken away once. An error without one says what to do.
 func TestGrants(t *testing.T) { //nolint:tparallel // one grant is missing at a time
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	c := granted(t)
 	c.Script(t) // it may be repeated
@@ -126,7 +127,7 @@ func TestGrants(t *testing.T) { //nolint:tparallel // one grant is missing at a 
 	open := maps.Clone(needs)
 	for i, g := range c.grants(t, admin) {
 		name := c.short(g)
-		if i%3 != 0 && needs[name] != "" && !pgtest.Nightly() {
+		if i%3 != 0 && needs[name] != "" && !runtest.Nightly() {
 			delete(open, name)
 			continue
 		}

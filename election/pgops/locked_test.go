@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // queued makes a reader and, behind it, a statement that wants its table for itself. Everybody else waits for both.
@@ -118,7 +119,7 @@ func TestALockIsNamedHarmlessly(t *testing.T) {
 
 // A prepared transaction has no process to end: its name is told, also where a statement waits for it.
 func TestAPreparedLockIsNamed(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{Settings: map[string]string{"max_prepared_transactions": "2"}})
 	cfg := pgmint.Config{URL: server.URL("postgres")}

@@ -18,6 +18,7 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // obedient runs an elector for scope "s" that obeys requests.
@@ -134,7 +135,7 @@ func TestDrainWithTheLeadersOwnTime(t *testing.T) {
 // A leader that dies after it took a request never answers it: Ask returns within seconds,
 // however long the acts might have taken.
 func TestALeaderThatDiesWithARequest(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)
@@ -161,7 +162,7 @@ func TestALeaderThatDiesWithARequest(t *testing.T) {
 
 // A request that nobody takes is withdrawn, so that nobody carries it out later.
 func TestUnansweredRequestIsWithdrawn(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	deaf, _ := elector(t, db.URL, "deaf", 3*time.Second)
@@ -194,7 +195,7 @@ func silence(t *testing.T, c *pgx.Conn, which string) {
 // A server that falls silent, as after a failover that left it behind, delays requests for
 // seconds, and not until TCP gives up its connection.
 func TestRequestsOverASilentLine(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	a := obedient(t, db.URL, "a", election.Role{})
@@ -209,7 +210,7 @@ func TestRequestsOverASilentLine(t *testing.T) {
 // When nobody can know whether the leader took a request, it is not carried out, and Ask
 // returns.
 func TestARequestThatWasPerhapsTaken(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	cfg := pgmint.Config{URL: db.URL}

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // observe connects an observer that is closed when the test ends.
@@ -38,7 +39,7 @@ func status(t *testing.T, o *pgops.Observer, scope string) pgops.ScopeStatus {
 // S25: an observer works through a pool in transaction mode, whose notifications it
 // never hears: its polls find what happened, also when others use the same backend.
 func TestObserversThroughPgBouncer(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, _, _, _ := setup(t)
 	address := db.PgBouncer(t, pgtest.TransactionMode, "default_pool_size = 3").URL(db.Name)
@@ -104,7 +105,7 @@ func TestHeartbeatAgesByProcess(t *testing.T) {
 // No look that has a limit reads a long history from end to end. Counted in pages, since time
 // depends on the machine.
 func TestALookAtALongHistory(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db, _, _, _ := setup(t)
 	c := db.Connect(t)

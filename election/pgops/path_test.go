@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // sources are the folders whose SQL conch sends.
@@ -50,7 +51,7 @@ func TestNoTrapIsSprung(t *testing.T) {
 // on a backend that serves others. No statement sent there may use an unqualified function
 // that accepts any type.
 func TestNoTrapIsSprungBehindAPooler(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	address := db.PgBouncer(t, pgtest.SessionMode).URL(db.Name)

@@ -21,6 +21,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // brisk is a short lease: an elector soon tells that nobody leads.
@@ -32,7 +33,7 @@ var printed = regexp.MustCompile(`SELECT pg_terminate_backend\(\d+\)|ROLLBACK PR
 // A candidate and `conch status` name the obstacle that keeps everybody from leading, and the
 // statement that ends it. The test runs that statement as it is printed.
 func TestThePrintedRemedyEndsIt(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		says string
@@ -121,7 +122,7 @@ func unled(t *testing.T, e *election.Elector) (why string) {
 // All candidates have another takeover mode than the leader, which lives or has crashed. The
 // refusal says what to do; the test does it.
 func TestTheRemedyForAnotherTakeover(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for name, crashed := range map[string]bool{"it lives": false, "it crashed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +185,7 @@ func TestTheRemedyForAnotherTakeover(t *testing.T) {
 // Under the grants of least privilege a node may not end the session of a role that is only a
 // member of fence. It says which grants it needs, and with them it ends the session.
 func TestTheRemedyForAFenceOfAnotherRole(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	c := granted(t)
 	admin := c.DB.Connect(t)

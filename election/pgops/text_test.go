@@ -10,16 +10,14 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // No name of an operator fails a request, its answer or an advance, in a database of any
 // encoding (R7).
 func TestNoNameFailsAnOperator(t *testing.T) {
 	t.Parallel()
-	encodings := []string{"LATIN1"}
-	if pgtest.Nightly() {
-		encodings = []string{"UTF8", "LATIN1", "SQL_ASCII"}
-	}
+	encodings := runtest.ByDay([]string{"LATIN1"}, []string{"UTF8", "LATIN1", "SQL_ASCII"})
 	for _, encoding := range encodings {
 		t.Run(encoding, func(t *testing.T) {
 			t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/conchhq/conch/gossip/spray"
 	spraywire "github.com/conchhq/conch/gossip/spray/wire"
 	"github.com/conchhq/conch/gossip/wire"
-	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // One node that is no elector and floods the electors over TLS, with valid news of made-up keys, deposes no leader that works, also
 // where the processors have other work: it changes only where it does without a flood. It is for the night, when the machine has nothing else to do.
 func TestFloodsDeposeNobody(t *testing.T) {
-	pgtest.NightRun(t)
+	runtest.NightRun(t)
 	const floods = 20
 	parcels := junk(t, int(floodTime/floodPause))
 	for range 4 {

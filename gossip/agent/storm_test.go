@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/gossip/spray"
 	spraywire "github.com/conchhq/conch/gossip/spray/wire"
 	"github.com/conchhq/conch/gossip/wire"
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // sent counts the messages of statements, and those of the overlay, that all agents have sent.
@@ -24,7 +24,7 @@ func (s *site) sent() (n uint64) {
 // order, so that each pushes another one from the first places. The agents then say no more than three times what they say at rest, in each second
 // until all of it is over, and agree again.
 func TestSixWordsAreNoStorm(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	bubble(t, func(t *testing.T, s *site) {
 		s.cheap = true
 		s.crowd(100, 0)

@@ -11,7 +11,6 @@ import (
 const patience = 10 * time.Second
 
 func TestMain(m *testing.M) {
-	pgtest.MostlyWait()
 	pgtest.Main(m)
 }
 

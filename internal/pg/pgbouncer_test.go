@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 func before(t *testing.T, b *pgtest.PgBouncer, db string) (*tcpproxy.Proxy, pg.Config) {
@@ -99,7 +100,7 @@ func TestPgBouncerInSessionModeIsAllowed(t *testing.T) {
 
 // Open refuses a full pool in session mode, which it cannot tell from one that shares.
 func TestPgBouncerThatIsFullIsRefused(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	cfg := pg.Config{URL: db.PgBouncer(t, pgtest.SessionMode, "default_pool_size = 1", "query_wait_timeout = 1").URL(db.Name)}
@@ -124,7 +125,7 @@ func lockThrough(t *testing.T, b *pgtest.PgBouncer, db *pgtest.DB, lease time.Du
 
 // S1, S4: the server enforces the lease of a silent client behind a pooler in session mode.
 func TestPgBouncerKeepsTheLeaseOfASilentHolder(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	const lease = 2 * time.Second
 	db := pgtest.New(t)
@@ -197,7 +198,7 @@ func TestPgBouncerAndItsLimits(t *testing.T) {
 
 // A listener through a pool in transaction mode receives no notification and no error.
 func TestPgBouncerSwallowsNotifications(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	for _, mode := range []string{pgtest.SessionMode, pgtest.TransactionMode} {

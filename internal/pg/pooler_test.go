@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 const anyVersion = "15.4"
@@ -36,7 +37,7 @@ func TestTransactionModeIsRefused(t *testing.T) {
 
 // This pool gives each client a backend of its own, so process ids do not show that it shares.
 func TestAPoolThatHidesItsModeIsRefused(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	pool := &fakePool{transaction: true, sticky: true, version: anyVersion, url: pgtest.New(t).URL}
 	_, err := pg.Open(t.Context(), through(pool.start(t, 0)), pg.Settings{})
@@ -76,7 +77,7 @@ func TestSessionModeIsAllowedAndSaid(t *testing.T) {
 
 // A full pool does not show whether it shares backends.
 func TestAPoolThatGivesNoSecondConnectionIsRefused(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	pool := &fakePool{size: 1, version: anyVersion, url: pgtest.New(t).URL}
 	_, err := pg.Open(t.Context(), through(pool.start(t, 0)), pg.Settings{})

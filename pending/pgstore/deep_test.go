@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending/pendingtest"
 )
 
@@ -13,10 +13,10 @@ import (
 // database, where the others are. It reads each row of them twice and no attempt, and whatever is beside them in the
 // table not at all. The test counts the rows read.
 func TestLoadOfMany(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	rows, most := 200_000, 10_000
-	if pgtest.Nightly() {
+	if runtest.Nightly() {
 		rows = 1_200_000
 	}
 	s, d := openShelf(t).narrow()

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pendingtest"
 	"github.com/conchhq/conch/pending/pgstore"
@@ -223,7 +224,7 @@ func TestTheMigrationOfFloors(t *testing.T) {
 // Each change of a slot's state is written in place: no index gets a new entry. The server is the test's own: on the shared
 // one the transactions of other tests keep the room of former states from being used.
 func TestStatesAreWrittenInPlace(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	const many = 300
 	cfg := pg.Config{URL: pgtest.Own(t, postmaster.Config{Settings: map[string]string{"autovacuum": "off"}}).URL("postgres")}

@@ -15,7 +15,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/chaintest"
 	"github.com/conchhq/conch/fence"
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pendingtest"
 )
@@ -43,7 +43,7 @@ func (c *counted) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.T
 // transactions, plus twice the number of blocks. The fence, which ends every transaction of a
 // leader, counts the commits.
 func TestCommits(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	const many = 3000
 	s := openShelf(t)
@@ -114,7 +114,7 @@ func run(t *testing.T, conn *pgx.Conn, sql string) {
 // finished ones as beside none, and no table is scanned. The test counts pages, because time
 // depends on the machine.
 func TestLongHistory(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	rows := 30_000
 	if os.Getenv("CONCH_NIGHTLY") != "" {

@@ -1,7 +1,6 @@
 package pgstore_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -14,49 +13,32 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// A role that may create objects in public lays a trap for each function and operator that this
-// package uses. None is sprung, whatever the search_path; behind a pooler, which keeps the path as
-// it is, none under the default path.
+// No SQL of this package springs a trap of a role that may create objects in public.
 func TestNoTrapIsSprung(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		path string
-		open func(context.Context, pg.Config, int) (*pgstore.Database, error)
-	}{
-		"default path": {`"$user", public`, pgstore.Open}, "public first": {"public, pg_catalog", pgstore.Open},
-		"behind a pooler": {`"$user", public`, pgstore.OpenWide},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := openShelf(t)
-			sprung := pgtest.Traps(t, s.db, c.path, ".", "migrations")
-			if _, err := s.db.Connect(t).Exec(t.Context(), `SELECT array_agg(n) FROM (VALUES (1::bigint)) v(n)`); pg.Code(err) != "P0001" || sprung() == "" {
-				t.Fatalf("no trap is set: got error %v, want P0001", err)
-			}
-			run(t, s.conn, `SELECT setval('public.sprung', 1)`)
-			d, err := c.open(t.Context(), pg.Config{URL: s.db.URL}, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
-			if err := d.Rehearse(t.Context()); err != nil {
-				t.Error(err)
-			}
-			s.Store = d.Store("evm:1", "test")
-			s.everything()
-			if trap := sprung(); trap != "" {
-				t.Errorf("the store has sprung the trap %s", trap)
-			}
-			// The triggers, on a connection with the unchanged path.
-			app := s.db.Connect(t)
-			run(t, app, `INSERT INTO conch.intents (id, chain, account, to_account, value, data, gas, creator) VALUES (pg_catalog.gen_random_uuid(), 'evm:1', '\x01', '\x01', 1, '\x', 1, 'app')`)
-			run(t, app, `UPDATE conch.intents SET cancel = true`)
-			run(t, app, `UPDATE conch.pending_transactions SET watched = true`)
-			if trap := sprung(); trap != "" {
-				t.Errorf("a trigger has sprung the trap %s", trap)
-			}
-		})
-	}
+	pgtest.SpringsNoTrap(t, `SELECT array_agg(n) FROM (VALUES (1::bigint)) v(n)`, func(t *testing.T, db *pgtest.DB, wide bool) {
+		t.Helper()
+		open := pgstore.Open
+		if wide {
+			open = pgstore.OpenWide
+		}
+		d, err := open(t.Context(), pg.Config{URL: db.URL}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		if err := d.Rehearse(t.Context()); err != nil {
+			t.Error(err)
+		}
+		conn := db.Connect(t)
+		run(t, conn, `SET search_path = pg_catalog`)
+		shelf{d.Store("evm:1", "test"), t, db, conn}.everything()
+		// The triggers, on a connection with the unchanged path.
+		app := db.Connect(t)
+		run(t, app, `INSERT INTO conch.intents (id, chain, account, to_account, value, data, gas, creator) VALUES (pg_catalog.gen_random_uuid(), 'evm:1', '\x01', '\x01', 1, '\x', 1, 'app')`)
+		run(t, app, `UPDATE conch.intents SET cancel = true`)
+		run(t, app, `UPDATE conch.pending_transactions SET watched = true`)
+	})
 }
 
 // everything runs each kind of statement.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
@@ -46,7 +46,7 @@ func open(t testing.TB, most int) *Book {
 func TestRandomWorlds(t *testing.T) {
 	t.Parallel()
 	seeds, steps := uint64(16), 250
-	if os.Getenv("CONCH_NIGHTLY") != "" {
+	if runtest.Nightly() {
 		seeds, steps = 2000, 2000
 	}
 	for seed := range seeds {

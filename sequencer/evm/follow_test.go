@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	driver "github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -211,10 +211,7 @@ func TestFollow(t *testing.T) {
 		c.block()
 	}
 	r := newReader(t, at, nobody{})
-	steps := 60
-	if os.Getenv("CONCH_NIGHTLY") != "" {
-		steps = 600
-	}
+	steps := runtest.ByDay(60, 600)
 	away := false
 	for range steps {
 		switch dice := chance.IntN(10); {

@@ -3,12 +3,12 @@ package evm_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
@@ -228,7 +228,7 @@ func TestTheContractAgreesWithTheModel(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t)
 	seeds, blocks := uint64(4), 50
-	if os.Getenv("CONCH_NIGHTLY") != "" {
+	if runtest.Nightly() {
 		seeds, blocks = 40, 200
 	}
 	reasons := map[ledger.Reason]int{}

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/conchhq/conch/chain/evm/evmtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
@@ -27,7 +28,11 @@ import (
 
 const patience = 2 * time.Minute
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Most tests wait for a node's answers.
+func TestMain(m *testing.M) {
+	runtest.MostlyWait()
+	goleak.VerifyTestMain(m)
+}
 
 // node is a chain that makes the blocks that a test wants.
 type node struct {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/pgstore"
 	"github.com/conchhq/conch/sequencer/sequencertest"
@@ -32,7 +33,7 @@ func beginning(d *pgstore.Database, epoch int64) sequencertest.Begin {
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	members := 3
-	if pgtest.Whole() {
+	if runtest.Whole() {
 		members = 5
 	}
 	sequencertest.Crashes(t, members, func(t *testing.T) sequencertest.Begin { return beginning(opened(t, pgtest.New(t).Config()), 1) })

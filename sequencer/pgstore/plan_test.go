@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/coordinator"
@@ -177,7 +178,7 @@ func grows(t *testing.T, all, batch int, between string) {
 func TestLoadOfMany(t *testing.T) {
 	t.Parallel()
 	all, keep := 6000, 100 // of which one is open
-	if pgtest.Nightly() {
+	if runtest.Nightly() {
 		all, keep = 500_000, 10
 	}
 	db := pgtest.New(t)

@@ -1,17 +1,13 @@
 package pgstore_test
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
-	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/pgstore"
@@ -56,27 +52,11 @@ func TestTheAnswerOfACommitIsLost(t *testing.T) {
 // and so is its repetition, although the rows can be read, until a commit is confirmed.
 func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Own(t, postmaster.Config{})
-	cfg := pg.Config{URL: server.URL("postgres")}
-	admin := pgtest.Connect(t, cfg)
-	run(t, admin, `SET synchronous_commit = local`)
-	if err := made(t.Context(), admin); err != nil {
-		t.Fatal(err)
-	}
-	d := opened(t, cfg)
+	l := pgtest.NewLonely(t, made)
+	d := opened(t, l.Config)
 	s := begin(t, d, 1)
-	standby := func(name string) {
-		run(t, admin, `ALTER SYSTEM SET synchronous_standby_names = '`+name+`'`)
-		run(t, admin, `SELECT pg_reload_conf()`)
-		probe := pgtest.Connect(t, cfg)
-		pgtest.Eventually(t, patience, "the setting is in force", func() bool {
-			var now string
-			return probe.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&now) == nil && now == name
-		})
-	}
-	standby("nobody")
-	probe := pgtest.Connect(t, cfg)
-	pgtest.Eventually(t, patience, "commits wait for the standby", func() bool { return delays(t.Context(), probe, admin) })
+	l.EndsWaits()
+	l.Waits("nobody")
 	store := func() error { _, err := s.Write(t.Context(), []sequencer.Change{submitted(1, "a")}); return err }
 	for _, c := range []struct {
 		what string
@@ -85,45 +65,15 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 		{"a write", store}, {"its repetition", store},
 		{"a start", func() error { _, err := d.Begin(t.Context(), token(1)); return err }},
 	} {
-		ended := make(chan error, 1)
-		go func() { ended <- c.do() }()
-		pgtest.Eventually(t, patience, c.what+" waits for the standby", func() bool { return cancels(t.Context(), admin) })
 		var unknown *pg.UnconfirmedError
-		if err := receive(t, ended); !errors.As(err, &unknown) {
+		if err := c.do(); !errors.As(err, &unknown) {
 			t.Errorf("%s: %v, want an UnconfirmedError", c.what, err)
 		}
 	}
-	standby("")
+	l.Waits("")
 	s = begin(t, d, 1)
 	write(t, s, submitted(1, "a"))
 	if got := counters(load(t, s)); !reflect.DeepEqual(got, []uint64{1}) {
 		t.Errorf("loaded %v, want the intent once", got)
 	}
-}
-
-// delays reports whether a commit waits for the standby. The checkpointer sees to that, at a time after the setting can be seen.
-func delays(ctx context.Context, probe, admin *pgx.Conn) bool {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = probe.Exec(ctx, `COMMENT ON DATABASE postgres IS 'a write'`)
-	}()
-	for {
-		select {
-		case <-ended:
-			return false
-		default:
-			if cancels(ctx, admin) {
-				<-ended
-				return true
-			}
-		}
-	}
-}
-
-// cancels has the server stop waiting for the standby, if it does.
-func cancels(ctx context.Context, admin *pgx.Conn) bool {
-	var n int
-	err := admin.QueryRow(ctx, `SELECT count(*) FILTER (WHERE pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&n)
-	return err == nil && n > 0
 }

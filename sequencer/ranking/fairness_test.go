@@ -3,8 +3,9 @@ package ranking
 import (
 	"fmt"
 	"math"
-	"os"
 	"testing"
+
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // P4, D8: with rendezvous every node coordinates its part of the ranges, within 5 % over 100,000 ranges. The circle
@@ -12,7 +13,7 @@ import (
 func TestSharesAreEven(t *testing.T) {
 	t.Parallel()
 	sizes := []int{2, 16}
-	if nightly() {
+	if runtest.Nightly() {
 		sizes = []int{2, 3, 4, 5, 8, 11, 16}
 	}
 	for _, n := range sizes {
@@ -38,7 +39,7 @@ func TestSharesAreEven(t *testing.T) {
 func TestADeadNodesRangesFallToAll(t *testing.T) {
 	t.Parallel()
 	ranges, most := 20_000, 0.5
-	if nightly() {
+	if runtest.Nightly() {
 		ranges, most = 1_000_000, 0.1
 	}
 	nodes := named(16)
@@ -54,8 +55,6 @@ func TestADeadNodesRangesFallToAll(t *testing.T) {
 		t.Errorf("on the circle %d nodes have the ranges of the dead one, want its two neighbours", len(heirs))
 	}
 }
-
-func nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
 
 // shares returns how often each node comes first or, if a node is named, second behind that one.
 func shares(policy Policy, nodes []string, ranges int, behind string) map[string]int {

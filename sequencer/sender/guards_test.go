@@ -292,3 +292,33 @@ func TestAGrantIsFromTheHead(t *testing.T) {
 		t.Errorf("got %q, want a grant until block 11", done)
 	}
 }
+
+// P30: a node that no longer has an intent is granted nothing, whatever it names.
+func TestAGrantIsOfItsDelegation(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	s.play("submit k1 make x", "stored", "accepted a", "assemble a k1", "returned a moved k1", "wait 100ms", "rejected a not-a-member", "accepted b")
+	if done := s.play("ask a k1/D1=A1"); len(done) != 1 || done[0] != "to a: granted k1:moved" {
+		t.Errorf("a has given it back, and asks for a grant: %q", done)
+	}
+}
+
+// I2: an intent is done if what landed under its number is its payload, and else it is not.
+func TestAnotherPayloadIsAnotherIntent(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	s.play("submit k1 make x", "stored", "accepted a", "block k1=other", "block", "block")
+	if done := strings.Join(s.play("stored"), "; "); strings.Contains(done, "confirmed") || !strings.Contains(done, "reverted") {
+		t.Errorf("another payload has landed under its number, and its user hears %q", done)
+	}
+}
+
+// I4: within a delegation numbers rise, so what comes back goes out under another one.
+func TestWhatComesBackIsInAnotherDelegation(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	s.play("submit k1 make x", "submit k2 make y", "stored", "stored", "accepted a", "accepted a", "returned a moved k1")
+	if done := s.play("wait 100ms"); !has(done, "to a: delegate D2 range 0 k1") {
+		t.Errorf("k1 was before k2 in D1, and goes out again as %q", done)
+	}
+}

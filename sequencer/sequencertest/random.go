@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/coordinator"
@@ -43,10 +43,7 @@ func odd(t *testing.T, s sequencer.Store) {
 func random(t *testing.T, s sequencer.Store) {
 	model := sequencer.NewMemory()
 	draw := &drawing{Rand: rand.New(rand.NewPCG(3, 8)), first: map[string]ledger.Sequence{}} //nolint:gosec // it shall be the same each time
-	rounds := 60
-	if os.Getenv("CONCH_NIGHTLY") != "" {
-		rounds = 120
-	}
+	rounds := runtest.ByDay(60, 120)
 	for round := range rounds {
 		var changes []sequencer.Change
 		for range 1 + draw.IntN(6) {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/wire/internal/wirepb"
@@ -60,12 +61,12 @@ func TestEveryMutationIsSurvived(t *testing.T) {
 			try = examineBeat
 		}
 		for i := range in {
-			if !nightly() && i%4 != 0 && i > 64 {
+			if !runtest.Nightly() && i%4 != 0 && i > 64 {
 				continue // by day each byte of the head, and every fourth of the rest
 			}
 			try(t, in[:i])
 			for bit := range 8 {
-				if changed := bytes.Clone(in); nightly() || bit == i%8 {
+				if changed := bytes.Clone(in); runtest.Nightly() || bit == i%8 {
 					changed[i] ^= 1 << bit
 					try(t, changed)
 				}

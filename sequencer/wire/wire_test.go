@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/conchhq/conch/internal/runtest"
 )
 
-func nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
-
 func seeds() uint64 {
-	if nightly() {
+	if runtest.Nightly() {
 		return 5_000
 	}
 	return 100

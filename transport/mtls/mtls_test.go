@@ -2,7 +2,6 @@ package mtls_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -10,17 +9,15 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/transport/transporttest"
 )
 
-// TestMain lets more tests run at once than there are processors: they wait for peers that are silent most of the time.
+// The tests wait for peers that are silent most of the time.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue {
-		_ = n.Value.Set("4")
-	}
+	runtest.MostlyWait()
 	goleak.VerifyTestMain(m)
 }
 

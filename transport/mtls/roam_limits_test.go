@@ -5,12 +5,12 @@ import (
 	"crypto/ecdsa"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -216,10 +216,7 @@ func TestGuestsComeAndGo(t *testing.T) {
 	at := open(t, a)
 	_, _, shows := ca.issue(t, -time.Minute, time.Hour, "any")
 	private, _ := shows.PrivateKey.(*ecdsa.PrivateKey)
-	many := 200
-	if os.Getenv("CONCH_NIGHTLY") != "" {
-		many = 1000
-	}
+	many := runtest.ByDay(200, 1000)
 	for i := range many {
 		name := fmt.Sprint("g", i)
 		_, show := ca.sign(t, private, -time.Minute, time.Hour, name)

@@ -2,10 +2,10 @@ package mtls_test
 
 import (
 	"cmp"
-	"os"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/transport/transporttest"
 )
@@ -76,7 +76,7 @@ func guest(t testing.TB, ca *ca, name string, c mtls.Config) *node {
 func TestBothConnectAtOnce(t *testing.T) {
 	t.Parallel()
 	times := 100
-	if os.Getenv("CONCH_WHOLE")+os.Getenv("CONCH_NIGHTLY") != "" {
+	if runtest.Whole() {
 		times = 1000
 	}
 	all := roamers(t, "a", "b")

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -15,10 +15,7 @@ import (
 // goal, or that a goal was not taken which a second member may have taken; and what is remembered is bounded (B8, B9, B12).
 func TestAnythingIsTold(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(300)
-	if os.Getenv("CONCH_NIGHTLY") != "" {
-		seeds = 30_000
-	}
+	seeds := runtest.ByDay(uint64(300), 30_000)
 	for seed := range seeds {
 		if err := told(seed); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)

@@ -3,10 +3,10 @@ package follower
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -280,10 +280,7 @@ func play(t testing.TB, seed uint64) string {
 // entries, and come to the end of the log.
 func TestWorld(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(10)
-	if os.Getenv("CONCH_NIGHTLY") != "" {
-		seeds = 600
-	}
+	seeds := runtest.ByDay(uint64(10), 600)
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

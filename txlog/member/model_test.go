@@ -3,10 +3,10 @@ package member
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -131,8 +131,5 @@ func TestAWrongMemory(t *testing.T) {
 }
 
 func seeds() uint64 {
-	if os.Getenv("CONCH_NIGHTLY") != "" {
-		return 20_000
-	}
-	return 40
+	return runtest.ByDay[uint64](40, 20_000)
 }

@@ -1,75 +1,26 @@
 package pgstore_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/pgstore"
 )
 
-// lonely makes a server with the log, whose commits can be made to wait for a standby that is not there.
-func lonely(t *testing.T) (cfg pg.Config, admin *pgx.Conn, standby func(name string)) {
+// lonely starts a server with the log, whose commits wait for nobody yet.
+func lonely(t *testing.T) *pgtest.Lonely {
 	t.Helper()
-	server := pgtest.Own(t, postmaster.Config{})
-	cfg = pg.Config{URL: server.URL("postgres")}
-	admin = pgtest.Connect(t, cfg)
-	run(t, admin, `SET synchronous_commit = local`)
-	if err := made(t.Context(), admin); err != nil {
-		t.Fatal(err)
-	}
-	created(t, cfg)
-	run(t, admin, `ALTER DATABASE postgres SET synchronous_commit = local`) // conch's commits wait all the same
-	return cfg, admin, func(name string) {
-		t.Helper()
-		run(t, admin, `ALTER SYSTEM SET synchronous_standby_names = '`+name+`'`)
-		run(t, admin, `SELECT pg_reload_conf()`)
-		probe := pgtest.Connect(t, cfg)
-		run(t, probe, `SET synchronous_commit = on`)
-		pgtest.Eventually(t, patience, "commits wait for the standby "+name, func() bool {
-			if asked[string](t, probe, `SHOW synchronous_standby_names`) != name {
-				return false
-			}
-			return name == "" || delays(t, probe, admin)
-		})
-	}
-}
-
-// delays reports whether a commit waits for the standby. The checkpointer sees to that, at a time after the setting can be seen.
-func delays(t *testing.T, probe, admin *pgx.Conn) bool {
-	t.Helper()
-	ended := make(chan struct{})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	go func() {
-		defer close(ended)
-		_, _ = probe.Exec(ctx, `SELECT pg_logical_emit_message(true, 'test', '')`)
-	}()
-	for {
-		select {
-		case <-ended:
-			return false
-		default:
-			if cancels(t, admin) > 0 {
-				<-ended
-				return true
-			}
-		}
-	}
-}
-
-// cancels has the server stop waiting for the standby, where it does, and returns for how many.
-func cancels(t *testing.T, admin *pgx.Conn) int {
-	t.Helper()
-	return asked[int](t, admin, `SELECT count(*) FILTER (WHERE pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+	l := pgtest.NewLonely(t, made)
+	created(t, l.Config)
+	l.EndsWaits()
+	return l
 }
 
 func unconfirmed(err error) bool {
@@ -82,31 +33,31 @@ func unconfirmed(err error) bool {
 // other readers, although the rows are there.
 func TestAnUnconfirmedCommitIsToldToNobody(t *testing.T) {
 	t.Parallel()
-	cfg, admin, standby := lonely(t)
-	leader := follows(t, opened(t, cfg), poll)
-	follower := follows(t, opened(t, cfg), often)
-	leader.leads(minted(t, admin))
+	l := lonely(t)
+	leader := follows(t, opened(t, l.Config), poll)
+	follower := follows(t, opened(t, l.Config), often)
+	leader.leads(minted(t, l.Admin))
 	all := several(t, nil, 2, 2)
 	leader.Append(all[0])
 	follower.commits(1)
 	leader.commits(1)
-	standby("nobody")
+	l.Waits("nobody")
 	leader.Append(all[1])
 	gaveUp := func(n *node) func() bool {
-		return func() bool { cancels(t, admin); return slices.ContainsFunc(n.troubled(), unconfirmed) }
+		return func() bool { return slices.ContainsFunc(n.troubled(), unconfirmed) }
 	}
 	pgtest.Eventually(t, patience, "the leader's commit is unconfirmed", gaveUp(leader))
-	if stored := asked[int](t, admin, records); stored != 2 {
+	if stored := asked[int](t, l.Admin, records); stored != 2 {
 		t.Fatalf("%d records can be read, want both", stored)
 	}
 	pgtest.Eventually(t, patience, "the follower's read is unconfirmed", gaveUp(follower))
 	before := len(follower.troubled())
 	follower.Confirm(1)
-	pgtest.Eventually(t, patience, "more reads are unconfirmed", func() bool { cancels(t, admin); return len(follower.troubled()) >= before+2 })
+	pgtest.Eventually(t, patience, "more reads are unconfirmed", func() bool { return len(follower.troubled()) >= before+2 })
 	if told := append(leader.took(), follower.took()...); len(told) > 0 {
 		t.Errorf("told %+v, which a failover takes back", told)
 	}
-	standby("")
+	l.Waits("")
 	only(t, leader.commits(2), all[1])
 	only(t, follower.commits(2), all[1])
 	follower.Confirm(2)
@@ -115,20 +66,17 @@ func TestAnUnconfirmedCommitIsToldToNobody(t *testing.T) {
 
 // A log is made for certain, or its maker hears that nobody knows.
 func TestAnUnconfirmedLogIsUnknown(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
-	cfg, admin, standby := lonely(t)
-	d := opened(t, cfg)
-	standby("nobody")
+	l := lonely(t)
+	d := opened(t, l.Config)
+	l.Waits("nobody")
 	for range 2 { // a repetition too
-		ended := make(chan error, 1)
-		go func() { ended <- d.Create(t.Context(), genesis, scope) }()
-		pgtest.Eventually(t, patience, "it waits for the standby", func() bool { return cancels(t, admin) > 0 })
-		if err := receive(t, ended); !unconfirmed(err) {
+		if err := d.Create(t.Context(), genesis, scope); !unconfirmed(err) {
 			t.Errorf("without a confirmation: %v", err)
 		}
 	}
-	standby("")
+	l.Waits("")
 	if err := d.Create(t.Context(), genesis, scope); err != nil {
 		t.Error(err)
 	}
@@ -137,7 +85,7 @@ func TestAnUnconfirmedLogIsUnknown(t *testing.T) {
 // A standby may not know the newest entries: nobody reads from it. Once it is promoted without what was committed (replication was
 // not synchronous), a node that was told more stops, and one that was not goes on.
 func TestAStandbyWithoutTheNewest(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	primary := pgtest.Own(t, postmaster.Config{})
 	cfg := pg.Config{URL: primary.URL("postgres")}

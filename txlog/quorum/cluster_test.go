@@ -2,15 +2,15 @@ package quorum
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 )
 
 func seeds(few int) int {
-	if os.Getenv("CONCH_NIGHTLY") != "" {
+	if runtest.Nightly() {
 		return 20 * few
 	}
 	if testing.Short() {

@@ -17,7 +17,6 @@ import (
 
 // Main runs the tests of a package, each on a database with the schema of the election.
 func Main(m *testing.M) {
-	pgtest.MostlyWait()
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
 		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
 	})

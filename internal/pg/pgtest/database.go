@@ -32,10 +32,10 @@ func Empty(t testing.TB, encoding string) *DB {
 func create(t testing.TB, how string) *DB {
 	t.Helper()
 	slow(t)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	shared.Lock()
 	defer shared.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // of this one alone: others may wait before it
+	defer cancel()
 	if err := start(ctx); err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
@@ -63,10 +63,10 @@ func strategy() string {
 // drop ends open sessions too: a test that failed may have left some.
 func drop(t testing.TB, name string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	shared.Lock()
 	defer shared.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	if _, err := shared.admin.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 		t.Errorf("pgtest: %v", err)
 	}

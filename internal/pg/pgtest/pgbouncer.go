@@ -17,6 +17,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // The modes of a PgBouncer.
@@ -137,7 +138,7 @@ func findPgBouncer(t testing.TB) string {
 			return path
 		}
 	}
-	Missing(t, "there is no pgbouncer here: run scripts/pgbouncer.sh, or install it (Debian: apt-get install pgbouncer)")
+	runtest.Missing(t, "there is no pgbouncer here: run scripts/pgbouncer.sh, or install it (Debian: apt-get install pgbouncer)")
 	return ""
 }
 

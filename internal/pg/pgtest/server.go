@@ -3,11 +3,8 @@ package pgtest
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -17,11 +14,12 @@ import (
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 const (
 	patience     = 30 * time.Second
-	sharedConns  = 200
+	sharedConns  = 400 // sixteen tests have pools at once
 	templateName = "conch_template"
 )
 
@@ -36,8 +34,11 @@ var shared struct {
 	err     error
 }
 
-// Main runs the tests, stops the shared server, checks for leaked goroutines, and exits.
-func Main(m *testing.M) { os.Exit(run(m)) }
+// Main runs the tests, many at once since they wait for the server, stops it, checks for leaked goroutines, and exits.
+func Main(m *testing.M) {
+	runtest.MostlyWait()
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	unwatch := watch()
@@ -52,15 +53,6 @@ func run(m *testing.M) int {
 		code = max(code, 1)
 	}
 	return code
-}
-
-// MostlyWait lets four tests run at once, or as many as -parallel says: those that mostly wait take twice as long if two run at
-// a time, on two processors. Call it in TestMain.
-func MostlyWait() {
-	flag.Parse()
-	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue {
-		_ = n.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
-	}
 }
 
 // Template registers the function that fills the template of this binary's databases,

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // Traps creates traps in the schema public of a database: for each function that the SQL in
@@ -34,6 +36,32 @@ func Traps(t testing.TB, db *DB, searchPath string, folders ...string) (sprung f
 			t.Fatal(err)
 		}
 		return what
+	}
+}
+
+// SpringsNoTrap lays traps for the SQL of the current folder and its migrations, as a role can that may create objects in public. All
+// does everything that the SQL is for, and springs none, whatever the search_path; behind a pooler (wide), which keeps the path as
+// it is, none under the default path. Then the probe, which a trap fits, shows that they were set.
+func SpringsNoTrap(t *testing.T, probe string, all func(t *testing.T, db *DB, wide bool)) {
+	t.Helper()
+	for name, c := range map[string]struct {
+		path string
+		wide bool
+	}{
+		"default path": {`"$user", public`, false}, "public first": {"public, pg_catalog", false}, "behind a pooler": {`"$user", public`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := New(t)
+			sprung := Traps(t, db, c.path, ".", "migrations")
+			all(t, db, c.wide)
+			if trap := sprung(); trap != "" {
+				t.Errorf("the trap %s was sprung", trap)
+			}
+			if _, err := db.Connect(t).Exec(t.Context(), probe); pg.Code(err) != "P0001" || sprung() == "" {
+				t.Fatalf("no trap is set: got error %v, want P0001", err)
+			}
+		})
 	}
 }
 

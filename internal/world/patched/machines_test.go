@@ -4,15 +4,14 @@ import (
 	"path"
 	"testing"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/internal/world/patched/patchedtest"
 )
 
 // The tests of machines fail without the rules that no world of a wing shows, or shows of another machine.
 func TestMachinesNeedTheirRules(t *testing.T) {
+	runtest.LongRun(t) // it builds the tests of machines
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it builds the tests of machines")
-	}
 	for folder, rules := range map[string]map[string]string{
 		"txlog/follower": {
 			"follower/committed-only": "TestWorld", "follower/never-skip": "TestWorld", "follower/members-say": "TestWorld",
@@ -20,8 +19,9 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 		},
 		"txlog/quorum": {"no-forward": "TestNoForward"},
 		"sequencer/sender": {
-			"sender/current-delegate": "TestRandomWorlds", "sender/same-payload": "TestRandomWorlds", "sender/rising-in-a-delegation": "TestRandomWorlds",
-			"sender/own-needs": "TestACoordinatorDoesNotSayWhoCreatesAState", "sender/hold-after-start": "TestARestoredIntentIsHeld",
+			"sender/current-delegate": "TestAGrantIsOfItsDelegation", "sender/same-payload": "TestAnotherPayloadIsAnotherIntent",
+			"sender/rising-in-a-delegation": "TestWhatComesBackIsInAnotherDelegation",
+			"sender/own-needs":              "TestACoordinatorDoesNotSayWhoCreatesAState", "sender/hold-after-start": "TestARestoredIntentIsHeld",
 		},
 	} {
 		for rule, test := range rules {
@@ -35,10 +35,8 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 
 // The stories of machines that lack a rule say what comes of that.
 func TestStoriesWithoutARule(t *testing.T) {
+	runtest.LongRun(t) // it builds the tests of machines
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it builds the tests of machines")
-	}
 	for folder, stories := range map[string]map[string]string{
 		"txlog/follower": {
 			"early-dropped": "follower/keep-early", "no-head-applied": "follower/committed-only", "given-up": "follower/never-skip",

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/internal/storytest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/patched"
@@ -19,28 +20,30 @@ import (
 var update = flag.Bool("update", false, "write the stories and the pages anew")
 
 // Nightly reports whether there is time for many seeds.
-func Nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
+func Nightly() bool { return runtest.Nightly() }
 
-// Few reports whether there is time for few worlds only.
-func Few() bool { return !Nightly() && (Raced || testing.Short()) }
+// Few reports whether there is time for few worlds only: there is for more in make test-whole, without the race detector.
+func Few() bool {
+	return !Nightly() && (Raced || testing.Short() || !runtest.Whole())
+}
 
 // Whole skips a test that takes long when there is little time.
 func Whole(t *testing.T) {
 	t.Helper()
 	if Few() {
-		t.Skip("the run without the race detector has time for it")
+		t.Skip("left to make test-whole: run it with CONCH_WHOLE=1, without the race detector")
 	}
 }
 
-// Enough returns how much of something is enough: where there is time for few, by day, and at night.
-func Enough[N any](few, day, night N) N {
+// Enough returns how much of something is enough: where there is time for few, for the whole, and at night.
+func Enough[N any](few, whole, night N) N {
 	switch {
 	case Nightly():
 		return night
 	case Few():
 		return few
 	}
-	return day
+	return whole
 }
 
 // Clean fails the test for each violation, with the line that repeats the run.

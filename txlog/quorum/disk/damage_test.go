@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
@@ -229,7 +230,7 @@ func TestFlippedBits(t *testing.T) {
 		}
 	}
 	apart, anywhere := 32, 100
-	if nightly() {
+	if runtest.Nightly() {
 		apart, anywhere = 2, 8000
 	}
 	if testing.Short() {
@@ -262,7 +263,7 @@ func TestSpoiledPages(t *testing.T) {
 	}
 	refused := map[string]int{}
 	for n := range len(all.newer) / page {
-		if n > 3 && n%3 > 0 && !nightly() { // the first ones say where all others are
+		if n > 3 && n%3 > 0 && !runtest.Nightly() { // the first ones say where all others are
 			continue
 		}
 		part := func(b []byte, n int) []byte { return b[n*page : (n+1)*page] }
@@ -369,7 +370,7 @@ func TestCutFiles(t *testing.T) {
 	all := newSample(t)
 	path := all.place(t)
 	step := 3 << 10 // within pages, and where one ends
-	if nightly() {
+	if runtest.Nightly() {
 		step = 1 << 10
 	}
 	cut := func(size int) bool { // sizes become smaller

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
@@ -156,7 +157,7 @@ func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	must(begin(t, path, storetest.Genesis(create(t, path))).Close())
 	rounds := 8
-	if nightly() {
+	if runtest.Nightly() {
 		rounds = 100
 	}
 	commits := 0

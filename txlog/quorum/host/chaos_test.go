@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/transport/memory"
 )
 
@@ -18,19 +18,11 @@ import (
 // everything that was acknowledged before it began, and no goal is lost or happens twice.
 func TestReadsAreLinearizable(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(byDay(1, 20)) {
+	for seed := range runtest.ByDay[uint64](1, 20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			bubble(t, 5, 2, func(t *testing.T, s *site) { chaos(t, s, rand.New(rand.NewPCG(seed, 1))) })
 		})
 	}
-}
-
-// byDay returns how much of something a test does; under CONCH_NIGHTLY it does all of it.
-func byDay(day, all int) int {
-	if os.Getenv("CONCH_NIGHTLY") != "" {
-		return all
-	}
-	return day
 }
 
 func chaos(t *testing.T, s *site, chance *rand.Rand) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/store"
 	"github.com/conchhq/conch/txlog/wire"
@@ -69,7 +70,7 @@ func TestLies(t *testing.T) {
 				s.goes("before")
 				s.equal(10 * time.Second)
 				for _, every := range []time.Duration{300 * time.Millisecond, 1100 * time.Millisecond, 7 * time.Second} {
-					slowest := s.goOn(byDay(6, 12), every, func(i int) { each(s, i) })
+					slowest := s.goOn(runtest.ByDay(6, 12), every, func(i int) { each(s, i) })
 					t.Logf("an entry each %v: the slowest took %v", every, slowest)
 					if slowest > 2*time.Second {
 						t.Errorf("an entry took %v to all nodes", slowest)

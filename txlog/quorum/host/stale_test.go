@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -27,7 +28,7 @@ func TestNoGoalIsExecutedHoursLater(t *testing.T) {
 		}
 		for minute := range 60 {
 			var all []<-chan result[error]
-			for i := range byDay(30, 100) {
+			for i := range runtest.ByDay(30, 100) {
 				all = append(all, later(func() (error, error) { return ask(fmt.Sprint(minute, " ", i)), nil }))
 			}
 			for _, one := range all {

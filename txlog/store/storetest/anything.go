@@ -4,11 +4,11 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/store"
 )
@@ -32,7 +32,7 @@ func anything(s *stage) {
 		stage: s, chance: rand.New(rand.NewPCG(seed, seed)), //nolint:gosec // a run must replay
 		kept: map[uint64][]byte{}, values: map[string]string{},
 	}
-	for range byDay(350, 700) {
+	for range runtest.ByDay(350, 700) {
 		s.must(s.store.Write(m.step()))
 	}
 	for range 2 {
@@ -179,7 +179,7 @@ func readers(s *stage) {
 		})
 	}
 	group.Go(func() { // another goroutine keeps and compacts
-		for range byDay(10, 20) {
+		for range runtest.ByDay(10, 20) {
 			at := s.store.View().Last
 			if err := s.store.Keep(at, body(at.Index), store.Step{}); err != nil {
 				s.Error(err)
@@ -194,7 +194,7 @@ func readers(s *stage) {
 			}
 		}
 	})
-	for range byDay(50, 100) {
+	for range runtest.ByDay(50, 100) {
 		records := s.growInSlots(5)
 		s.must(s.store.Write(store.Step{Lazy: true, Heads: []txlog.Head{{Position: records[4].Position()}}}))
 	}
@@ -204,14 +204,6 @@ func readers(s *stage) {
 	c, err := Grow(s.copy, 1, 1)
 	s.must(err)
 	s.must(s.store.Write(store.Step{Records: c}))
-}
-
-// byDay returns how many steps of a kind a test takes by day; under CONCH_NIGHTLY it takes all.
-func byDay(day, all int) int {
-	if os.Getenv("CONCH_NIGHTLY") == "" {
-		return day
-	}
-	return all
 }
 
 // growInSlots writes records, and has most of them in slots first, which are replaced once.

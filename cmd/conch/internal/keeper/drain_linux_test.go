@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // When conch is asked to end, it asks the command to end, leads until then, and releases.
@@ -38,7 +39,7 @@ func TestDrainInOrder(t *testing.T) {
 // If the operator gives it time, a drained command may take longer than a lease to end, since its
 // term is renewed until then. (F6)
 func TestDrainedForLongerThanALease(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	p := begin(t, sh(t, db, `trap 'sleep 4; echo "bye $CONCH_EPOCH"; exit 0' TERM; echo "epoch $CONCH_EPOCH"; `+idle, "--lease", "3s"))
@@ -61,7 +62,7 @@ func TestDrainedForLongerThanALease(t *testing.T) {
 // If the operator gives no timeout, --stop-grace is the command's time to end, and time is left to
 // kill it. (F6)
 func TestDrainedWithoutATimeout(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "3s", "--lease", "3s"))
@@ -86,7 +87,7 @@ func TestDrainedWithoutATimeout(t *testing.T) {
 
 // A drain does not report success if the leader is deposed meanwhile.
 func TestDrainedAndDeposed(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	// The lease outlasts a stall of the machine, by which the term would be lost, not deposed.

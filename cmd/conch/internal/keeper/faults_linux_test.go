@@ -19,6 +19,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 const lease = 500 * time.Millisecond
@@ -153,7 +154,7 @@ func repeat(t *testing.T, rounds int, fault func(r *race), args ...string) {
 	t.Parallel()
 	db := pgtest.New(t)
 	races := 4
-	if !pgtest.Nightly() {
+	if !runtest.Nightly() {
 		races, rounds = 2, (rounds+4)/5
 	}
 	for i := range races {
@@ -207,7 +208,7 @@ func TestKeeperKilled(t *testing.T) {
 
 // When the keeper is stopped and conch killed before it notices, the death of conch resumes the keeper.
 func TestConchKilledKeeperStopped(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	repeat(t, 3, func(r *race) {
 		killed := r.leader
 		conch := r.conches[killed]
@@ -224,7 +225,7 @@ func TestConchKilledKeeperStopped(t *testing.T) {
 
 // In a PID namespace no process outlives conch and the keeper, even if both are killed.
 func TestBothKilledInANamespace(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	repeat(t, 3, func(r *race) {
 		killed := r.leader
 		conch := r.conches[killed]

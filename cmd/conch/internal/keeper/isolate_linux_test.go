@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // nobody is a user without privileges.
@@ -49,7 +50,7 @@ func canUnshare(t *testing.T, flags ...string) {
 // A user without privileges gets a PID namespace inside a user namespace, keeps the same user ID,
 // and no process survives conch and keeper.
 func TestIsolatedWithoutPrivileges(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	canUnshare(t, "--user", "--pid", "--fork")
 	db := pgtest.New(t)
@@ -95,7 +96,7 @@ func TestNoNamespaceToBeHad(t *testing.T) {
 // A command that stops its keeper and conch acts beside its successor. Under --isolate it has no number for either, and its
 // parent is a process 1, which ignores it.
 func TestACommandThatStopsItsKeeperActsOn(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for _, args := range [][]string{nil, {"--isolate"}} {
 		if args != nil && keeper.CanIsolate(t.Context()) != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // late sets how long after a heartbeat the leader's gate shuts, in milliseconds.
@@ -15,7 +16,7 @@ const late = "CONCH_HEARTBEAT_LATE_THRESHOLD_MS="
 // A gate that shuts after two heartbeats leaves less than a quarter of the lease to end a command:
 // the command is asked later, and runs on from heartbeat to heartbeat.
 func TestLateAtTwoHeartbeats(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	// With a lease of 9 s, a heartbeat that is sent as late as allowed has 900 ms to be answered.
@@ -48,7 +49,7 @@ func TestLateAtTwoHeartbeats(t *testing.T) {
 // A gate that shuts too soon to end a command between two heartbeats is refused, and so is a grace
 // that leaves the next heartbeat no time: the command would never run, or end at each heartbeat.
 func TestNoTimeToEnd(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	for _, c := range []struct {

@@ -23,6 +23,7 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 const (
@@ -59,7 +60,7 @@ func TestMain(m *testing.M) {
 			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}
-	pgtest.MostlyWait()
+	runtest.AtOnce(8) // most have several processes, whose leases are short
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
 		return pgmint.Up(ctx, pgmint.Config{URL: conn.Config().ConnString()}, func(string) {})
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // ended is how one call of conch run ended.
@@ -89,7 +90,7 @@ func TestExitCodes(t *testing.T) {
 	for i, script := range slices.Sorted(maps.Keys(scripts)) {
 		want := scripts[script]
 		for j, args := range [][]string{nil, {"--fenced"}, {"--isolate"}} {
-			if i%3 != j && !pgtest.Nightly() { // by day each script once
+			if i%3 != j && !runtest.Nightly() { // by day each script once
 				continue
 			}
 			t.Run(strings.Join(append(args, script), " "), func(t *testing.T) {
@@ -209,7 +210,7 @@ func TestSignalsAreForwarded(t *testing.T) {
 
 // Conch kills a keeper that has been stopped, and the command dies with it.
 func TestKeeperStopped(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for name, fault := range map[string]func(p *process, db *pgtest.DB){
 		"asked to end": func(p *process, _ *pgtest.DB) { p.send(unix.SIGTERM) },

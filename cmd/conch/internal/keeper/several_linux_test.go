@@ -20,6 +20,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // line is one line that runSeveral prints.
@@ -183,7 +184,7 @@ const hard = `setsid sh -c 'trap "" TERM HUP INT; (trap "" TERM HUP INT; setsid 
 // All descendants of a keeper that gets SIGKILL are gone before Empty is reported. Another command
 // of the same process, its descendants and the unrelated children go on, and end with their own exit codes.
 func TestOneKeeperKilledAmongSeveral(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for name, script := range map[string]string{"daemons": hard, "storm": `STORM='[ -e "$ALIVE" ] && setsid sh -c "$STORM" &'; export STORM; ` + hundred} {
 		t.Run(name, func(t *testing.T) {
@@ -230,7 +231,7 @@ func TestOneKeeperKilledAmongSeveral(t *testing.T) {
 
 // When two keepers are killed at once, each tree is reported empty only when it is.
 func TestTwoKeepersKilledAtOnce(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	for range 5 {
 		h := startSeveral(t, 10*patience, []string{keeper.NoCgroup + "=1"}, hard, hard, `echo third >&2; trap 'exit 3' TERM; `+idle)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // storms are hard to catch, each in its own way: a hundred processes, each of which starts a
@@ -28,7 +29,7 @@ const hundred = `for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6 7 8 9 10
 // Nothing is left of a fork storm at its deadline. On a machine that starves the keeper, conch
 // kills the keeper and does its work.
 func TestForkStorm(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	for name, script := range storms {
 		for _, how := range []string{"walk", "cgroup"} {
 			t.Run(name+" "+how, func(t *testing.T) {

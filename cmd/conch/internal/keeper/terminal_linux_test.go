@@ -15,6 +15,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // screen is a terminal that keeps what it shows.
@@ -133,7 +134,7 @@ func TestTerminal(t *testing.T) {
 // Ctrl-Z stops the command and conch. Before the deadline the keeper kills the stopped command,
 // and conch campaigns again when it is resumed.
 func TestCtrlZ(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)

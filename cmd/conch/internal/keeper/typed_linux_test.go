@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // runs is what conch logs once it knows that the command runs. Until then it assumes that the
@@ -31,7 +32,7 @@ func TestTypedIsEnough(t *testing.T) {
 // A SIGINT to conch alone, by kill or docker kill, looks like Ctrl-C and has not reached the
 // command, which gets SIGTERM before it is killed.
 func TestInterruptedButNotTyped(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
@@ -46,7 +47,7 @@ func TestInterruptedButNotTyped(t *testing.T) {
 
 // Conch passes on a hangup, which may have reached conch alone: without a shell above it, or by kill.
 func TestHungUp(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
@@ -76,7 +77,7 @@ func TestInTheBackground(t *testing.T) {
 
 // Ctrl-C while the keeper starts has reached no command, so none may run on until it is killed.
 func TestTypedTooEarly(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)

@@ -15,12 +15,14 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/patched/patchedtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // What --break leaves out shows with no other flag, for each rule of the log and of the sequencer, in the invariant that it is for. The
-// report has the seed that was run. Each run has one goroutine, so the race detector would find nothing.
+// report has the seed that was run. Each run has one goroutine, so the race detector would find nothing. By day the first rule of each
+// shows how the command says it.
 func TestBrokenRulesShow(t *testing.T) {
 	t.Parallel()
 	show(t, bulletin.Simulator())
@@ -29,8 +31,11 @@ func TestBrokenRulesShow(t *testing.T) {
 
 func show[C, P any](t *testing.T, s world.Simulator[C, P]) {
 	t.Helper()
-	for _, rule := range s.Rules {
+	for i, rule := range s.Rules {
 		t.Run(s.Name+"/"+rule.Name, func(t *testing.T) {
+			if i > 0 {
+				worldtest.Whole(t)
+			}
 			t.Parallel()
 			if patchedtest.Elsewhere(t, rule.Name) {
 				return

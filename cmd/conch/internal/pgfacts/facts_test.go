@@ -19,6 +19,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 func TestMain(m *testing.M) {
@@ -313,7 +314,7 @@ func TestServer(t *testing.T) {
 
 // Doctor judges a primary and its standby, before and after the standby is promoted.
 func TestReplication(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	primary := pgtest.Own(t, postmaster.Config{})
 	address := primary.URL("postgres")

@@ -23,6 +23,7 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // node is a real elector with a site over a real database.
@@ -253,7 +254,7 @@ func TestReadsSurviveABrokenConnection(t *testing.T) {
 
 // One bid writes a thousand events, and later events are committed first: a stream has all.
 func TestStreamOfALateCommit(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	a := newNode(t, db, "a", nil)

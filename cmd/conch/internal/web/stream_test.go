@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // stream is an open event stream.
@@ -138,7 +139,7 @@ func TestStreamAndResume(t *testing.T) {
 
 // Without the watch's events, a stream is only slower.
 func TestStreamWithoutNotifications(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	w := newWorld()
 	w.deaf = true
 	ln := listen(t, nil)

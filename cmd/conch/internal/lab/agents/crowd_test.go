@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 func open(t *testing.T, nodes, electors int) *Crowd {
@@ -82,7 +82,7 @@ func TestACrowd(t *testing.T) {
 
 // An agent that ends by itself is no agent at rest, and nobody waits for it.
 func TestAnAgentThatEndsIsNamed(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	c := open(t, 4, 3)
 	c.children["agent-2"].CloseStdin()

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -59,6 +59,7 @@ func TestNothingOfTheAttackLands(t *testing.T) {
 
 // The attack is real: without a rule of the contract it succeeds, and the judge sees it.
 func TestWithoutARuleTheAttackSucceeds(t *testing.T) {
+	runtest.LongRun(t) // compiles the contract anew for each
 	t.Parallel()
 	loose := [][2]string{
 		{"if (!endorsed(e.endorsements, assembled, all)) return", "if (!endorsed(e.endorsements, loose(e), all)) return"},
@@ -93,9 +94,6 @@ func TestWithoutARuleTheAttackSucceeds(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
-			if c.rule != "endorsers sign owner and sequence" {
-				pgtest.LongRun(t)
-			}
 			v, violations := attacked(t, compiled(t, c.changes), 13, c.prepare)
 			if !slices.ContainsFunc(violations, func(text string) bool { return strings.Contains(text, c.want) }) {
 				t.Errorf("without the rule the verdict is %+v, want a violation with %q", v, c.want)

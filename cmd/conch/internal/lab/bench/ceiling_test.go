@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A leader that goes on writing slows the plain lock measured beside it, but is dead during conch's
 // own takeover.
 func TestNobodyWritesBesideThePlainLock(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	program, err := proctest.Build("conch-lab", "../../../conch-lab", proctest.Stamp...)
 	if err != nil {

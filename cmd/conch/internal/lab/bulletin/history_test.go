@@ -17,7 +17,7 @@ import (
 func TestHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	scenes := []string{"cut-leader", "paused", "back-and-forth", "power", "lost-disk"}
-	if worldtest.Raced && !worldtest.Nightly() {
+	if worldtest.Few() {
 		scenes = scenes[:1]
 	}
 	for _, scene := range scenes {
@@ -84,6 +84,7 @@ func historyOf(r *run) (all []kvtest.Operation) {
 
 // The checker finds what comes of a log that breaks a rule, in what its clients were told alone.
 func TestBrokenRulesAreSeenInHistories(t *testing.T) {
+	worldtest.Whole(t)
 	t.Parallel()
 	for _, rule := range []string{"look-before-storing", "never-skip"} {
 		t.Run(rule, func(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
-	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // program runs the workers, conch is what they hurt.
@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 	if program, err = proctest.Build("conch-lab", "../../../conch-lab", proctest.Stamp...); err != nil {
 		panic(err)
 	}
+	runtest.AtOnce(4) // each is a cluster
 	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		println(err.Error())
@@ -141,7 +142,7 @@ func (x *trial) proven(leaders int) {
 
 // S4, F4: kill -9, again and again.
 func TestKill9(t *testing.T) {
-	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
+	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	for range 4 {
@@ -179,7 +180,7 @@ func TestShortStop(t *testing.T) {
 // After a pause longer than the lease another node leads, and the paused one does nothing in
 // its old term when it wakes in the middle of its work.
 func TestLongStop(t *testing.T) {
-	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
+	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	for range 3 {
@@ -196,7 +197,7 @@ func TestLongStop(t *testing.T) {
 
 // If the backend of its lock session is terminated, the leader loses its term at once.
 func TestBackendTerminated(t *testing.T) {
-	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
+	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	for range 3 {
@@ -254,7 +255,7 @@ func TestLeadersAreHit(t *testing.T) {
 
 // The database restarts, fast and by kill -9. Nobody leads meanwhile.
 func TestPostgresRestarts(t *testing.T) {
-	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
+	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	if err := x.Server.RestartFast(x.ctx); err != nil {
@@ -278,7 +279,7 @@ func TestPostgresRestarts(t *testing.T) {
 // Nobody is told that a line is silent. The server frees the lock after the lease, the holder's
 // gate shuts by its clock, and when the line heals the old holder finds itself deposed.
 func TestBlackholedLeader(t *testing.T) {
-	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
+	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	for _, way := range []tcpproxy.Direction{tcpproxy.Both, tcpproxy.ToServer, tcpproxy.ToClient} {
@@ -296,7 +297,7 @@ func TestBlackholedLeader(t *testing.T) {
 // A waiter with a silent line does not delay the others: the other follower takes over from a
 // killed leader as if it were alone.
 func TestBlackholedWaiter(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	var deaf *Node
@@ -329,7 +330,7 @@ func TestBlackholedWaiter(t *testing.T) {
 // A process freezes between its fence and its commit while its leader dies. It delays the
 // successor by at most a lease, and its commit fails when it wakes.
 func TestFrozenWithFence(t *testing.T) {
-	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
+	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	client, err := x.strand(x.ctx, false)

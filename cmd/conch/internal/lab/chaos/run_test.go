@@ -15,8 +15,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // session runs a test's faults and logs the progress if it fails.
@@ -41,7 +41,7 @@ func session(t *testing.T, cfg Config) Report {
 func TestEveryKindOnce(t *testing.T) {
 	t.Parallel()
 	for half := range 2 {
-		if half > 0 && !pgtest.Whole() {
+		if half > 0 && !runtest.Whole() {
 			break
 		}
 		var kinds []Kind
@@ -86,7 +86,7 @@ func deafLeader() []Fault {
 }
 
 func TestADeafLeaderIsDeposed(t *testing.T) {
-	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
+	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	report := session(t, Config{Faults: 3, Takeover: election.Strict, script: deafLeader()})
 	for _, v := range report.Violations {
@@ -100,7 +100,7 @@ func TestADeafLeaderIsDeposed(t *testing.T) {
 // The checker can find overlaps: fast opens the act door at once, is documented to overlap, and
 // does so under the same faults.
 func TestFastOverlapsAtTheActDoor(t *testing.T) {
-	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
+	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	report := session(t, Config{Faults: 3, Takeover: election.Fast, script: deafLeader()})
 	acts, children := 0, 0
@@ -123,7 +123,7 @@ func TestFastOverlapsAtTheActDoor(t *testing.T) {
 
 // A workload that does not recover in time is a violation and ends the run.
 func TestNoRecoveryIsAViolation(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	slow := Fault{Kind: Latency, Target: Leader, Leases: 0.1}
 	many := []Fault{slow, slow, slow, slow, slow, slow} // sometimes everything goes on before the first look
@@ -136,7 +136,7 @@ func TestNoRecoveryIsAViolation(t *testing.T) {
 
 // A process that ends unexpectedly is reported and started again.
 func TestAProcessThatEndsUnexpectedly(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	x := begin(t, ClusterConfig{Children: true})
 	x.mu.Lock()
@@ -162,7 +162,7 @@ func TestAProcessThatEndsUnexpectedly(t *testing.T) {
 // silent, Postgres frees the leader's lock an hour late: nobody leads until the line heals, and at
 // no time do two act. A machine that is really gone is detected by TCP.
 func TestAClockSetBackWhileTheLeaderIsSilent(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	clock, err := skew.New(t.Context())
 	if err != nil {

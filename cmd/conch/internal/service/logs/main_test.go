@@ -1,16 +1,14 @@
 package logs
 
 import (
-	"flag"
 	"os"
 	"testing"
+
+	"github.com/conchhq/conch/internal/runtest"
 )
 
-// TestMain lets more tests run at once than there are processors: they wait for each other's nodes most of the time.
+// The tests wait for each other's nodes most of the time.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue {
-		_ = n.Value.Set("8")
-	}
+	runtest.MostlyWait()
 	os.Exit(m.Run())
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -34,7 +35,7 @@ const (
 // scripts/clients.sh install them.
 func TestProvidersOnDemand(t *testing.T) {
 	t.Parallel()
-	if !pgtest.Nightly() {
+	if !runtest.Nightly() {
 		t.Skip("runs by night")
 	}
 	others := os.Getenv("CONCH_CLIENTS")

@@ -24,6 +24,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
 )
@@ -228,7 +229,7 @@ var needs = map[string]string{
 
 // S29: the grants of deploy/grants.sql on pending transactions are enough, and each is needed.
 func TestGrantsOnPendingTransactions(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	c := granted(t)
 	admin := c.db.Connect(t)

@@ -21,12 +21,13 @@ import (
 	"github.com/conchhq/conch/chain/feed"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
 )
 
 // providerPatience bounds each wait. It is generous: a test asserts what is true in the end, and no time.
 func providerPatience() time.Duration {
-	if pgtest.Nightly() {
+	if runtest.Nightly() {
 		return 10 * time.Minute // the real distance of a rollup's finality takes minutes
 	}
 	return 3 * time.Minute
@@ -189,7 +190,7 @@ func (w *course) driver() (chain.Chain, error) {
 		url = w.provider.WS()
 	}
 	timeout, largest := cmp.Or(w.profile.Timeout, 3*time.Second), 1<<20
-	if pgtest.Nightly() { // batches of hundreds, on a busy machine
+	if runtest.Nightly() { // batches of hundreds, on a busy machine
 		timeout, largest = 10*time.Second, 8<<20
 	}
 	cfg := evm.Config{

@@ -196,6 +196,7 @@ func TestNoReignIsNeedless(t *testing.T) {
 
 // The judge sees two leaders where a minority of the electors names one of its own.
 func TestTwoLeadersAreSeen(t *testing.T) {
+	worldtest.Whole(t)
 	t.Parallel()
 	const rule = "elector-majority"
 	if patchedtest.Elsewhere(t, rule) {

@@ -1,12 +1,9 @@
-package pgtest
+package runtest
 
 import (
 	"os"
 	"testing"
 )
-
-// How much a test does. `make test` runs a slice of every kind of proof within minutes, `make
-// test-whole` every test, and `make nightly` every test with more rounds and seeds.
 
 // Nightly reports whether the tests shall do all that they can (CONCH_NIGHTLY is set).
 func Nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
@@ -28,4 +25,12 @@ func NightRun(t testing.TB) {
 	if !Nightly() {
 		t.Skip("left to make nightly: run it with CONCH_NIGHTLY=1")
 	}
+}
+
+// ByDay returns how much of something a test does by day; at night it does all of it.
+func ByDay[N any](day, night N) N {
+	if Nightly() {
+		return night
+	}
+	return day
 }
