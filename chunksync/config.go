@@ -3,8 +3,6 @@ package chunksync
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/expiry"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Config configures the files of one scope on one node. ID, Scope and Store are required.
@@ -93,25 +92,20 @@ func fill[T comparable](v *T, standard T) {
 
 // Validate returns all faults, joined.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(is bool, format string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("chunksync: "+format, args...))
-		}
-	}
-	fault(c.ID == "", "no ID is given: peers identify this node by it")
-	fault(c.Scope == "", "no scope is given")
-	fault(c.Store == nil, "no store is given")
+	f := faults.List{Of: "chunksync: "}
+	f.Add(c.ID == "", "no ID is given: peers identify this node by it")
+	f.Add(c.Scope == "", "no scope is given")
+	f.Add(c.Store == nil, "no store is given")
 	for _, id := range slices.Sorted(maps.Keys(c.Peers)) {
-		fault(id == "", "a peer has no ID")
-		fault(id == c.ID, "peer %q is this node itself", id)
+		f.Add(id == "", "a peer has no ID")
+		f.Add(id == c.ID, "peer %q is this node itself", id)
 		u, err := url.Parse(c.Peers[id]) // never printed: it may contain a password
-		fault(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https", "peer %q: its URL must have a form like http://127.0.0.1:7070", id)
+		f.Add(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https", "peer %q: its URL must have a form like http://127.0.0.1:7070", id)
 	}
-	fault(c.copies() < 0 || c.copies() > len(c.Peers), "%d copies are not between 0 and the number of peers, %d", c.copies(), len(c.Peers))
-	fault(c.MaxFile < 0 || c.Parallel < 0, "MaxFile and Parallel cannot be negative")
-	fault(c.Longest < 0 || c.Grace < 0 || c.Repair < 0 || c.RetryMin < 0 || c.RetryMax < 0, "durations cannot be negative")
-	return errors.Join(faults...)
+	f.Add(c.copies() < 0 || c.copies() > len(c.Peers), "%d copies are not between 0 and the number of peers, %d", c.copies(), len(c.Peers))
+	f.Add(c.MaxFile < 0 || c.Parallel < 0, "MaxFile and Parallel cannot be negative")
+	f.Add(c.Longest < 0 || c.Grace < 0 || c.Repair < 0 || c.RetryMin < 0 || c.RetryMax < 0, "durations cannot be negative")
+	return f.All()
 }
 
 func (c Config) settings() settings {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/internal/name"
 )
 
@@ -113,19 +114,10 @@ func (c Config) margin(lease time.Duration) time.Duration {
 func (c Config) Validate() error {
 	explicit := c.LockTimeout != 0 // the default fits by itself
 	c = c.withDefaults()
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("election: "+format, args...)) }
-	if c.Mint == nil {
-		fault("Config.Mint is missing; pgmint.New makes one")
-	}
-	if err := ValidID(c.ID); err != nil {
-		faults = append(faults, err)
-	}
-	switch c.Takeover {
-	case Strict, Fast, Keep:
-	default:
-		fault("takeover %q is none of strict, fast, keep", c.Takeover)
-	}
+	f := faults.List{Of: "election: "}
+	f.Add(c.Mint == nil, "Config.Mint is missing; pgmint.New makes one")
+	f.Join(ValidID(c.ID))
+	f.Add(!slices.Contains([]Takeover{Strict, Fast, Keep}, c.Takeover), "takeover %q is none of strict, fast, keep", c.Takeover)
 	for _, d := range []struct {
 		name string
 		is   time.Duration
@@ -133,44 +125,40 @@ func (c Config) Validate() error {
 		{"Heartbeat", c.Heartbeat}, {"CheckInterval", c.CheckInterval}, {"BackoffMin", c.BackoffMin},
 		{"RetryMax", c.RetryMax}, {"DrainTimeout", c.DrainTimeout},
 	} {
-		if d.is < 0 {
-			fault("a %s of %s is negative", d.name, d.is)
-		}
+		f.Add(d.is < 0, "a %s of %s is negative", d.name, d.is)
 	}
-	if c.BackoffMax < c.BackoffMin {
-		fault("BackoffMax %s is below BackoffMin %s", c.BackoffMax, c.BackoffMin)
-	}
+	f.Add(c.BackoffMax < c.BackoffMin, "BackoffMax %s is below BackoffMin %s", c.BackoffMax, c.BackoffMin)
 	seen := map[string]bool{}
 	for _, r := range c.Roles {
 		if err := ValidScope(r.Scope); err != nil {
-			faults = append(faults, err)
-		} else if why := name.Fault(r.Scope); why != "" {
-			fault("the scope %q %s", r.Scope, why)
+			f.Join(err)
+		} else {
+			why := name.Fault(r.Scope)
+			f.Add(why != "", "the scope %q %s", r.Scope, why)
 		}
-		if seen[r.Scope] {
-			fault("scope %q has two roles", r.Scope)
-		}
+		f.Add(seen[r.Scope], "scope %q has two roles", r.Scope)
 		seen[r.Scope] = true
-		c.validateTimes(r, fault)
+		f.Join(c.validateTimes(r))
 		if explicit {
-			c.validateLockTimeout(r, fault)
+			f.Join(c.validateLockTimeout(r))
 		}
 	}
-	return errors.Join(faults...)
+	return f.All()
 }
 
-func (c Config) validateTimes(r Role, fault func(string, ...any)) {
+func (c Config) validateTimes(r Role) error {
 	margin := c.margin(r.Lease)
 	switch {
 	case r.Lease < MinLease || r.Lease > MaxLease:
-		fault("scope %q: a lease of %s is not between %s and %s", r.Scope, r.Lease, MinLease, MaxLease)
+		return fmt.Errorf("election: scope %q: a lease of %s is not between %s and %s", r.Scope, r.Lease, MinLease, MaxLease)
 	case c.Heartbeat*2 > r.Lease-margin:
-		fault("scope %q: a heartbeat every %s is too slow for a lease of %s: two heartbeats must fit into the lease less its margin of %s", r.Scope, c.Heartbeat, r.Lease, margin)
+		return fmt.Errorf("election: scope %q: a heartbeat every %s is too slow for a lease of %s: two heartbeats must fit into the lease less its margin of %s", r.Scope, c.Heartbeat, r.Lease, margin)
 	case cmp.Or(r.LateThreshold, c.LateThreshold) != 0 && cmp.Or(r.LateThreshold, c.LateThreshold) <= c.Heartbeat+c.Heartbeat/5:
-		fault("scope %q: the late threshold must exceed the heartbeat interval of %s and its jitter", r.Scope, c.Heartbeat)
+		return fmt.Errorf("election: scope %q: the late threshold must exceed the heartbeat interval of %s and its jitter", r.Scope, c.Heartbeat)
 	case margin < 0 || margin >= r.Lease/2:
-		fault("scope %q: a margin of %s does not fit a lease of %s", r.Scope, margin, r.Lease)
+		return fmt.Errorf("election: scope %q: a margin of %s does not fit a lease of %s", r.Scope, margin, r.Lease)
 	}
+	return nil
 }
 
 // lockTimeout returns the default lock timeout. A bid that waits holds up the heartbeats of its
@@ -185,11 +173,12 @@ func (c Config) lockTimeout(shortest time.Duration) time.Duration {
 
 // validateLockTimeout limits the lock timeout, since a bid that waits for a lock delays the
 // heartbeats of its session.
-func (c Config) validateLockTimeout(r Role, fault func(string, ...any)) {
+func (c Config) validateLockTimeout(r Role) error {
 	most := min(c.spare(r), r.Lease*2/5) // pgmint ends a statement after half a lease; the rest is for the other work of the bid
 	if c.LockTimeout < time.Millisecond || c.LockTimeout >= most {
-		fault("scope %q: a lock timeout of %s is not between 1ms and %s: a bid that waits for a fence delays the heartbeats", r.Scope, c.LockTimeout, most)
+		return fmt.Errorf("election: scope %q: a lock timeout of %s is not between 1ms and %s: a bid that waits for a fence delays the heartbeats", r.Scope, c.LockTimeout, most)
 	}
+	return nil
 }
 
 // Spare returns how long the answer to a heartbeat may take before the role's gate shuts, if the

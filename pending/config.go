@@ -2,11 +2,11 @@ package pending
 
 import (
 	"cmp"
-	"errors"
 	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Config configures the [Manager] of one account. Account, Chain and Store are required; a zero
@@ -117,18 +117,11 @@ func (c Config) settings() settings {
 
 // Validate returns an error that lists every fault of the configuration.
 func (c Config) Validate() error {
-	var faults []error
-	if c.Account == "" {
-		faults = append(faults, errors.New("pending: no account is named"))
-	}
-	if c.Chain == nil {
-		faults = append(faults, errors.New("pending: no chain is given"))
-	}
-	if c.Store == nil {
-		faults = append(faults, errors.New("pending: no store is given"))
-	}
-	if c.MaxInFlight < 0 || c.MaxBatch < 0 || c.Retry < 0 || c.Patience < 0 || c.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.RejectAfter < 0 || c.ArchiveAfter < 0 {
-		faults = append(faults, errors.New("pending: counts and durations cannot be negative"))
-	}
-	return errors.Join(faults...)
+	f := faults.List{Of: "pending: "}
+	f.Add(c.Account == "", "no account is named")
+	f.Add(c.Chain == nil, "no chain is given")
+	f.Add(c.Store == nil, "no store is given")
+	f.Add(c.MaxInFlight < 0 || c.MaxBatch < 0 || c.Retry < 0 || c.Patience < 0 || c.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.RejectAfter < 0 || c.ArchiveAfter < 0,
+		"counts and durations cannot be negative")
+	return f.All()
 }

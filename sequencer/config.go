@@ -3,12 +3,11 @@ package sequencer
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/transport"
@@ -108,36 +107,31 @@ func (c Config) withDefaults() Config {
 
 // Validate returns every fault.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(bad bool, text string, args ...any) {
-		if bad {
-			faults = append(faults, fmt.Errorf("sequencer: "+text, args...))
-		}
-	}
-	fault(c.Self == "" || c.Keys == nil, "the node needs an account and its keys")
-	fault(c.Transport == nil || c.Store == nil, "a transport and a store are needed")
-	fault(c.Secret == [32]byte{}, "the secret is zero: anybody could guess what a commitment hides")
-	fault(c.Tick < 0 || c.Workers < 0 || c.SleepAfter < 0 || c.ShareFor < 0, "tick, workers, and the times until a contract sleeps and for sharing are not negative")
+	f := faults.List{Of: "sequencer: "}
+	f.Add(c.Self == "" || c.Keys == nil, "the node needs an account and its keys")
+	f.Add(c.Transport == nil || c.Store == nil, "a transport and a store are needed")
+	f.Add(c.Secret == [32]byte{}, "the secret is zero: anybody could guess what a commitment hides")
+	f.Add(c.Tick < 0 || c.Workers < 0 || c.SleepAfter < 0 || c.ShareFor < 0, "tick, workers, and the times until a contract sleeps and for sharing are not negative")
 	peers := map[string]bool{}
 	for _, name := range c.Peers {
-		fault(peers[name], "the peer %q has several accounts, and a message of it speaks for one", name)
+		f.Add(peers[name], "the peer %q has several accounts, and a message of it speaks for one", name)
 		peers[name] = true
 	}
 	seen := map[string]bool{}
 	for _, k := range c.Contracts {
 		at := k.Declared.Address
 		if err := k.Declared.Validate(); err != nil {
-			faults = append(faults, err)
+			f.Join(err)
 			continue
 		}
-		fault(seen[at], "the contract %s is there twice", at)
+		f.Add(seen[at], "the contract %s is there twice", at)
 		seen[at] = true
-		fault(k.Rules == nil || k.Scheme == nil || k.Ledger == nil, "the contract %s needs rules, a scheme and a ledger", at)
-		fault(!slices.Contains(k.Declared.Members, c.Self), "%v is no member of the contract %s", c.Self, at)
+		f.Add(k.Rules == nil || k.Scheme == nil || k.Ledger == nil, "the contract %s needs rules, a scheme and a ledger", at)
+		f.Add(!slices.Contains(k.Declared.Members, c.Self), "%v is no member of the contract %s", c.Self, at)
 		for _, a := range k.Declared.Members {
 			_, known := c.Peers[a]
-			fault(a != c.Self && !known, "the contract %s has the member %v, and no peer has that account", at, a)
+			f.Add(a != c.Self && !known, "the contract %s has the member %v, and no peer has that account", at, a)
 		}
 	}
-	return errors.Join(faults...)
+	return f.All()
 }

@@ -2,14 +2,15 @@ package evm
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 const (
@@ -75,36 +76,24 @@ type Config struct {
 
 // Validate returns every fault, joined.
 func (c Config) Validate() error {
-	var faults []error
+	var f faults.List
 	if u, err := url.Parse(c.URL); err != nil || u.Host == "" {
-		faults = append(faults, errors.New("the URL cannot be read: write it like http://127.0.0.1:8545"))
-	} else if u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "ws" && u.Scheme != "wss" {
-		faults = append(faults, fmt.Errorf("the URL's scheme is %q: use http, https, ws or wss", u.Scheme))
+		f.Add(true, "the URL cannot be read: write it like http://127.0.0.1:8545")
+	} else {
+		f.Add(!slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme), "the URL's scheme is %q: use http, https, ws or wss", u.Scheme)
 	}
-	if c.ChainID == 0 {
-		faults = append(faults, errors.New("the chain ID is missing: a transaction for one chain is worthless on another"))
-	}
+	f.Add(c.ChainID == 0, "the chain ID is missing: a transaction for one chain is worthless on another")
 	seen := map[chain.Account]bool{}
 	for _, s := range c.Signers {
-		if a := s.Account(); seen[a] {
-			faults = append(faults, fmt.Errorf("two signers for %v: keep one", a))
-		} else {
-			seen[a] = true
-		}
+		f.Add(seen[s.Account()], "two signers for %v: keep one", s.Account())
+		seen[s.Account()] = true
 	}
-	if c.Depth >= remembered {
-		faults = append(faults, fmt.Errorf("final %d blocks below the head: only %d are remembered, use a smaller depth", c.Depth, remembered))
-	}
-	if c.Instant && c.Depth > 0 {
-		faults = append(faults, errors.New("a block cannot be final at once and at a depth: take one of the two"))
-	}
-	if c.MinDepth >= remembered {
-		faults = append(faults, fmt.Errorf("a least depth of %d blocks: only %d are remembered, use a smaller one", c.MinDepth, remembered))
-	}
-	if c.Timeout < 0 || c.Poll < 0 || c.MaxBatch < 0 || c.MaxBody < 0 || c.MaxAnswer < 0 || c.MaxPending < 0 || c.MaxCallsPerSecond < 0 || c.MinTip != nil && c.MinTip.Sign() < 0 {
-		faults = append(faults, errors.New("a time or a limit is below zero"))
-	}
-	return errors.Join(faults...)
+	f.Add(c.Depth >= remembered, "final %d blocks below the head: only %d are remembered, use a smaller depth", c.Depth, remembered)
+	f.Add(c.Instant && c.Depth > 0, "a block cannot be final at once and at a depth: take one of the two")
+	f.Add(c.MinDepth >= remembered, "a least depth of %d blocks: only %d are remembered, use a smaller one", c.MinDepth, remembered)
+	f.Add(c.Timeout < 0 || c.Poll < 0 || c.MaxBatch < 0 || c.MaxBody < 0 || c.MaxAnswer < 0 || c.MaxPending < 0 || c.MaxCallsPerSecond < 0 || c.MinTip != nil && c.MinTip.Sign() < 0,
+		"a time or a limit is below zero")
+	return f.All()
 }
 
 func (c Config) withDefaults() Config {

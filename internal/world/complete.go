@@ -1,10 +1,10 @@
 package world
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Fill sets what a configuration leaves out as the broken rule needs it, then as the scene has it, and else as is usual.
@@ -30,22 +30,9 @@ func fill[C any](c *C, with C) {
 	}
 }
 
-// Faults are what is wrong with a configuration.
-type Faults []error
-
-// Add adds a fault, if it is one.
-func (f *Faults) Add(bad bool, text string, args ...any) {
-	if bad {
-		*f = append(*f, fmt.Errorf(text, args...))
-	}
-}
-
-// All returns all faults as one error, or nil.
-func (f *Faults) All() error { return errors.Join(*f...) }
-
 // Unknown returns the first faults of a configuration: it names a scene or a rule that is not there.
-func (s Simulator[C, P]) Unknown(c C) Faults {
-	var f Faults
+func (s Simulator[C, P]) Unknown(c C) faults.List {
+	var f faults.List
 	at := s.Common(&c)
 	scene, rule := named(at.Scene), *at.Break
 	var scenes, rules []string

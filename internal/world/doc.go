@@ -23,7 +23,8 @@
 //
 // A [Network] has directed links between named places, which can be cut. A [Pipe] is
 // one direction of a connection: it keeps the order, and is dead once it has lost a
-// message. [Network.Tell] sends a datagram, which may overtake others or get lost.
+// message. [Network.Tell] sends a datagram, which may overtake others or get lost. A [Stream]
+// says when a message arrives where what is lost is sent again, and holds up all after it.
 //
 // # Simulators
 //
@@ -31,7 +32,7 @@
 // [Rule]s that a run can leave out, and its [Scene]s, of which some are stories. Rules and scenes
 // have configurations too, from which [Simulator.Fill] takes what a user leaves out. A world
 // embeds the [Run] of [Simulator.Begin], which collects what did not hold and the figures, and
-// makes the [Report]. The line that repeats a run is made of the flags.
+// makes the [Report], and is most of what a story needs of its world. The line that repeats a run is made of the flags.
 //
 // # Add a world
 //
@@ -43,10 +44,11 @@
 //   - run.go: a run, which embeds the [Run] of [Simulator.Begin]: it starts the nodes, begins the plot of the scene or every fault,
 //     lets time pass, then ends the faults and judges the end.
 //   - node.go: a process, which feeds the core with what arrives and with the time, and performs its Output in its order. A
-//     decision here is a fault, since it does not ship.
+//     decision here is a fault, since it does not ship. What a story does to it is a story.Node.
 //   - judge.go: the invariants, checked after each event that could break one. They share no code with the core.
 //   - faults.go, scenes.go: what goes wrong at random, and worlds with one trouble.
-//   - story.go, storywords.go: what a text of package story may say of this world. Texts that it brings along are in testdata/stories.
+//   - story.go, storywords.go: the settings of its stories, and a stage: a run that a text of package story drives, with what it may
+//     say of this world alone. Texts that it brings along are in testdata/stories.
 //   - rules.go: the rules that a run can leave out. What the world cannot break needs a diff in package patched.
 //   - the tests of package worldtest: Seeds, Stories, Rules (each is needed), Equal (the same seed is the same run).
 //

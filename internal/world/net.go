@@ -69,6 +69,37 @@ func (n *Network) delay() time.Duration {
 
 func (n *Network) loses() bool { return !n.calm && n.w.Chance(0.006) }
 
+// Stream is one direction of a connection that repeats what is lost, as TCP does: what is sent meanwhile waits for it, and comes after
+// it. The zero value is a new one.
+type Stream struct{ held, since time.Duration }
+
+// Loses says how often a message is lost that leaves now: it is sent again after a pause, then after twice as long, and so on.
+func (s *Stream) Loses(now, pause, most time.Duration, lost func() bool) {
+	if s.held > now {
+		return // it waits for what was lost before
+	}
+	for ; lost() && pause < most; pause *= 2 {
+		if s.held <= now {
+			s.since = now
+		}
+		s.held = max(s.held, now) + pause
+	}
+}
+
+// Arrives returns when a message arrives that would do so at an instant.
+func (s *Stream) Arrives(at time.Duration) time.Duration {
+	s.held = max(at, s.held+1)
+	return s.held
+}
+
+// Stalls returns for how long it has stalled; 0 if it does not.
+func (s *Stream) Stalls(now time.Duration) time.Duration {
+	if s.held <= now {
+		return 0
+	}
+	return now - s.since
+}
+
 // Tell sends a datagram.
 func (n *Network) Tell(from, to string, arrive func()) {
 	if n.IsCut(from, to) || n.loses() {

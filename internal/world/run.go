@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,11 +13,14 @@ import (
 // mostViolations is the number of violations at which a run ends.
 const mostViolations = 5
 
-// Run is a run while it goes on: what did not hold until now, and its figures. The run of a kind of world embeds it.
+// Run is a run while it goes on: what did not hold until now, and its figures. The run of a kind of world embeds it, which is so most of
+// what a story needs of its world.
 type Run struct {
 	Found []Violation
 	Stats map[string]int64
 	Took  []time.Duration        // as in a Report
+	Names []string               // of the nodes: node-1, node-2, and so on
+	Sites []string               // what is no node, and may be cut off from one
 	Say   func(who, what string) // tells of a violation in the story; nil: it is only noted
 	Line  func() string          // the command that repeats it
 	w     *World
@@ -33,13 +37,13 @@ func (r *Run) Over() bool { return len(r.Found) >= mostViolations }
 // Check reports a violation unless something holds, and returns whether it does.
 func (r *Run) Check(holds bool, invariant, text string, args ...any) bool {
 	if !holds && !r.Over() {
-		r.Violate(invariant, fmt.Sprintf(text, args...))
+		r.Violated(invariant, fmt.Sprintf(text, args...))
 	}
 	return holds
 }
 
-// Violate reports a violation.
-func (r *Run) Violate(invariant, detail string) {
+// Violated reports a violation.
+func (r *Run) Violated(invariant, detail string) {
 	if r.Over() {
 		return
 	}
@@ -50,6 +54,21 @@ func (r *Run) Violate(invariant, detail string) {
 	}
 	r.Found = append(r.Found, Violation{Invariant: invariant, Step: r.w.Steps(), Detail: detail, Replay: r.Line()})
 }
+
+// Now implements story.World.
+func (r *Run) Now() time.Duration { return r.w.Now() }
+
+// After implements story.World.
+func (r *Run) After(wait time.Duration, do func()) { r.w.After(wait, do) }
+
+// Step implements story.World.
+func (r *Run) Step() bool { return r.w.Step() && len(r.Found) == 0 }
+
+// Nodes implements story.World.
+func (r *Run) Nodes() []string { return slices.Clone(r.Names) }
+
+// Places implements story.World.
+func (r *Run) Places() []string { return r.Sites }
 
 // Tell notes what somebody does, and writes a line of the story.
 func (r *Run) Tell(at time.Duration, who, what string) {

@@ -31,7 +31,7 @@ type Simulator[C, P any] struct {
 	Name     string   // conch-lab sim NAME
 	Aliases  []string // of its command
 	Short    string
-	Long     string // in which {scenes}, {stories} and {rules} stand for their lists
+	Long     string // in which {scenes}, {stories} and {rules} stand for their lists, {stories} with what they are
 	Example  string
 	Rules    []Rule[C]
 	Scenes   []Scene[C, P]    // the stories last
@@ -40,8 +40,9 @@ type Simulator[C, P any] struct {
 	Complete func(C) C        // sets what a configuration leaves out, by Fill and as it likes
 	Validate func(C) error    // returns every fault of a complete configuration
 	Run      func(C) Report
-	Stories  fs.FS               // texts that it brings along
-	Kind     func(*C) story.Kind // what a story may say; its world is a run of the configuration
+	Stories  fs.FS                    // texts that it brings along
+	Settings func(*C) []story.Setting // what a story may say of its world; it sets what is usual in one
+	Stage    func(C) Stage            // begins the world of a story
 }
 
 // Flag is a flag of a command that sets a field of a configuration.
@@ -105,6 +106,9 @@ func (s Simulator[C, P]) Begin(c C) Run {
 		Stats: map[string]int64{}, w: New(*at.Seed, *at.Trace), begun: Report{Seed: *at.Seed, Nodes: *at.Nodes},
 		Line: func() string { return s.Line(c) },
 	}
+	for i := range *at.Nodes {
+		r.Names = append(r.Names, fmt.Sprintf("node-%d", i+1))
+	}
 	if at.Story != nil {
 		r.story = *at.Story
 	}
@@ -147,6 +151,14 @@ func (s Simulator[C, P]) Line(c C) string {
 	return line.String()
 }
 
+// aboutStories is what the help says of them.
+const aboutStories = `--story plays a story: a text that says what happens, and what has to come of it. It is a
+file, - for the standard input, or one of those that are there:
+
+%s
+docs/simulation.md teaches to write one.
+`
+
 // Help is the help of its command.
 func (s Simulator[C, P]) Help() string {
 	var scenes, rules strings.Builder
@@ -160,6 +172,6 @@ func (s Simulator[C, P]) Help() string {
 		}
 		fmt.Fprintf(&rules, "  %-27s %s%s\n", r.Name, r.Why, falls)
 	}
-	lists := strings.NewReplacer("{scenes}\n", scenes.String(), "{stories}\n", story.Help(s.Stories), "{rules}\n", rules.String())
+	lists := strings.NewReplacer("{scenes}\n", scenes.String(), "{stories}\n", fmt.Sprintf(aboutStories, story.Help(s.Stories)), "{rules}\n", rules.String())
 	return strings.TrimRight(lists.Replace(s.Long), "\n")
 }

@@ -64,6 +64,21 @@ func (w *World) When(each time.Duration, is func() bool, do func()) {
 	})
 }
 
+// Again does something after a while, or at once if that is 0, and then again and again, each time after as long as it says. It ends
+// when it says 0.
+func (w *World) Again(wait time.Duration, do func() time.Duration) {
+	next := func() {
+		if wait := do(); wait > 0 {
+			w.Again(wait, do)
+		}
+	}
+	if wait > 0 {
+		w.After(wait, next)
+	} else {
+		next()
+	}
+}
+
 // Next returns the instant of the next event; false if there is none.
 func (w *World) Next() (time.Duration, bool) {
 	if len(w.queue) == 0 {
@@ -129,6 +144,21 @@ func (w *World) Chance(p float64) bool { return w.rng.Float64() < p }
 
 // Pick draws from [0, n).
 func (w *World) Pick(n int) int { return w.rng.IntN(n) }
+
+// Weighed draws one of several, by a function that draws below a number: each as often as its weight says.
+func Weighed[T any](pick func(int) int, all []T, weight func(T) int) (one T) {
+	sum := 0
+	for _, one := range all {
+		sum += weight(one)
+	}
+	at := pick(sum)
+	for _, one := range all {
+		if at -= weight(one); at < 0 {
+			return one
+		}
+	}
+	return one
+}
 
 // Draw draws 64 random bits, for the seed of another source.
 func (w *World) Draw() uint64 { return w.rng.Uint64() }

@@ -114,3 +114,57 @@ func TestCut(t *testing.T) {
 		t.Errorf("%d of 100 messages arrived after Heal, want some but not all", late)
 	}
 }
+
+// What is lost on a stream is sent again after a pause and then after twice as long, and nothing overtakes it. While it waits for that
+// nothing else is lost.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	var s world.Stream
+	left := 2
+	lost := func() bool { left--; return left >= 0 }
+	s.Loses(100, 10, 1000, lost)
+	if s.Stalls(125) != 25 || s.Stalls(130) != 0 || s.Arrives(105) != 131 {
+		t.Errorf("it stalls for %d until %d", s.Stalls(125), s.Arrives(105)-1)
+	}
+	s.Loses(120, 10, 1000, func() bool { t.Error("something is lost behind what waits"); return false })
+	if at := s.Arrives(125); at != 132 {
+		t.Errorf("what is sent meanwhile arrives at %d, want 132", at)
+	}
+	left = 9
+	s.Loses(200, 10, 40, lost) // after the second time the pause is the longest one
+	if at := s.Arrives(201); at != 231 {
+		t.Errorf("it arrives at %d, want 231", at)
+	}
+}
+
+// Again does something at once or later, as often as it says, and ends when it says 0.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	w := world.New(1, nil)
+	var at []time.Duration
+	for _, first := range []time.Duration{0, 7} {
+		pause := time.Duration(20)
+		w.Again(first, func() time.Duration {
+			at = append(at, w.Now())
+			pause -= 10
+			return pause
+		})
+	}
+	w.Until(time.Second)
+	if !slices.Equal(at, []time.Duration{0, 7, 10, 17}) {
+		t.Errorf("it was done at %v, want 0, 7, 10 and 17", at)
+	}
+}
+
+// Of each hundred that are drawn by weight each has its share.
+func TestWeighed(t *testing.T) {
+	t.Parallel()
+	count := map[string]int{}
+	for i := range 100 {
+		pick := func(n int) int { return i * n / 100 }
+		count[world.Weighed(pick, []string{"a", "", "ccc"}, func(s string) int { return len(s) })]++
+	}
+	if count["a"] != 25 || count[""] != 0 || count["ccc"] != 75 {
+		t.Errorf("they were drawn %v times", count)
+	}
+}

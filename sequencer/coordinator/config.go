@@ -1,10 +1,9 @@
 package coordinator
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
 	"github.com/conchhq/conch/sequencer/wire"
@@ -75,18 +74,13 @@ func (c Config) withDefaults() Config {
 
 // Validate returns every fault.
 func (c Config) Validate() error {
-	var faults []error
-	check := func(bad bool, text string) {
-		if bad {
-			faults = append(faults, errors.New("coordinator: "+text))
-		}
-	}
-	check(c.Contract == nil || c.Committee == nil || c.Scheme == nil || c.Book == nil, "contract, committee, scheme and book are needed")
-	check(c.Self == "", "the node has no account")
-	check(c.Committee != nil && !c.Committee.Has(string(c.Self)), "the node is not in the contract's committee")
-	check(c.Incarnation == wire.Incarnation{}, "the incarnation is drawn at random at each start; it is zero")
-	check(c.Beat < 0 || c.Silence < 0 || c.Hold < 0 || c.KeptFor < 0 || c.NudgeAfter < 0 || c.Review < 0 || c.LongestAside < 0, "durations are not negative")
-	check(c.Batch < 0 || c.InFlight < 0 || c.Pool < 0, "batch, in flight and pool are not negative")
-	check(c.Pool > wire.MostNames, fmt.Sprintf("a list of a sender's intents has %d at most: the pool is larger", wire.MostNames))
-	return errors.Join(faults...)
+	f := faults.List{Of: "coordinator: "}
+	f.Add(c.Contract == nil || c.Committee == nil || c.Scheme == nil || c.Book == nil, "contract, committee, scheme and book are needed")
+	f.Add(c.Self == "", "the node has no account")
+	f.Add(c.Committee != nil && !c.Committee.Has(string(c.Self)), "the node is not in the contract's committee")
+	f.Add(c.Incarnation == wire.Incarnation{}, "the incarnation is drawn at random at each start; it is zero")
+	f.Add(c.Beat < 0 || c.Silence < 0 || c.Hold < 0 || c.KeptFor < 0 || c.NudgeAfter < 0 || c.Review < 0 || c.LongestAside < 0, "durations are not negative")
+	f.Add(c.Batch < 0 || c.InFlight < 0 || c.Pool < 0, "batch, in flight and pool are not negative")
+	f.Add(c.Pool > wire.MostNames, "a list of a sender's intents has %d at most: the pool is larger", wire.MostNames)
+	return f.All()
 }

@@ -1,10 +1,9 @@
 package endorser
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
@@ -46,19 +45,14 @@ func (c Config) withDefaults() Config {
 
 // Validate returns every fault.
 func (c Config) Validate() error {
-	faults := []error{c.Contract.Validate()}
+	f := faults.List{Of: "endorser: "}
+	f.Join(c.Contract.Validate())
 	for _, a := range c.Contract.Committee {
-		if !c.Committee.Has(string(a)) {
-			faults = append(faults, fmt.Errorf("endorser: %v is in the contract's committee and not in the one that is ranked", a))
-		}
+		f.Add(!c.Committee.Has(string(a)), "%v is in the contract's committee and not in the one that is ranked", a)
 	}
-	if c.Book == nil {
-		faults = append(faults, errors.New("endorser: it needs the contract's book"))
-	}
-	if c.Most < 0 || c.Attempts < 0 || c.Remember < 0 {
-		faults = append(faults, errors.New("endorser: Most, Attempts and Remember are positive, or 0 for the default"))
-	}
-	return errors.Join(faults...)
+	f.Add(c.Book == nil, "it needs the contract's book")
+	f.Add(c.Most < 0 || c.Attempts < 0 || c.Remember < 0, "Most, Attempts and Remember are positive, or 0 for the default")
+	return f.All()
 }
 
 func (c Config) window() ranking.Window {

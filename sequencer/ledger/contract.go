@@ -1,11 +1,11 @@
 package ledger
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/sequencer/ranking"
 )
 
@@ -34,41 +34,26 @@ const leastLife = 3
 
 // Validate returns every fault.
 func (c Contract) Validate() error {
-	var faults []error
-	fault := func(text string, args ...any) { faults = append(faults, fmt.Errorf("contract: "+text, args...)) }
+	f := faults.List{Of: "contract: "}
 	for _, group := range []struct {
 		name string
 		all  []Account
 	}{{"members", c.Members}, {"committee", c.Committee}} {
-		if len(group.all) == 0 {
-			fault("its %s are nobody", group.name)
-		}
+		f.Add(len(group.all) == 0, "its %s are nobody", group.name)
 		for i, a := range group.all {
-			if a == "" {
-				fault("number %d of its %s has no account", i, group.name)
-			} else if slices.Contains(group.all[:i], a) {
-				fault("%v is twice among its %s", a, group.name)
-			}
+			f.Add(a == "", "number %d of its %s has no account", i, group.name)
+			f.Add(a != "" && slices.Contains(group.all[:i], a), "%v is twice among its %s", a, group.name)
 		}
 	}
 	for _, a := range c.Committee {
-		if !slices.Contains(c.Members, a) {
-			fault("%v is in its committee and no member", a)
-		}
+		f.Add(!slices.Contains(c.Members, a), "%v is in its committee and no member", a)
 	}
-	if c.Needed < 1 || c.Needed > len(c.Members) {
-		fault("it needs %d endorsements of %d members", c.Needed, len(c.Members))
-	}
-	if c.Range == 0 || c.Depth == 0 || c.Life < leastLife {
-		fault("range, depth and life are blocks: one at least, and life %d, since no grant is used that leaves fewer", leastLife)
-	}
-	if c.Address == "" || c.Domain == "" {
-		fault("it has no address, or no domain")
-	}
-	if _, is := ranking.Named(c.Policy); !is {
-		fault("no committee is ranked by %q: it is one of %q", c.Policy, ranking.Names())
-	}
-	return errors.Join(faults...)
+	f.Add(c.Needed < 1 || c.Needed > len(c.Members), "it needs %d endorsements of %d members", c.Needed, len(c.Members))
+	f.Add(c.Range == 0 || c.Depth == 0 || c.Life < leastLife, "range, depth and life are blocks: one at least, and life %d, since no grant is used that leaves fewer", leastLife)
+	f.Add(c.Address == "" || c.Domain == "", "it has no address, or no domain")
+	_, is := ranking.Named(c.Policy)
+	f.Add(!is, "no committee is ranked by %q: it is one of %q", c.Policy, ranking.Names())
+	return f.All()
 }
 
 // Ranking returns the committee, named by its accounts, in the order of each range. The contract is valid.

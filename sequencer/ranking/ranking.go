@@ -1,9 +1,9 @@
 package ranking
 
 import (
-	"errors"
-	"fmt"
 	"slices"
+
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Range is a number of consecutive blocks. Range r of a committee with ranges of n blocks has the blocks from r·n on.
@@ -27,28 +27,17 @@ type Committee struct {
 // NewCommittee returns the committee of a contract, named by its address, that keeps one order for so many blocks.
 // The order of the nodes does not matter. The error lists every fault.
 func NewCommittee(contract string, nodes []string, blocks uint64, policy Policy) (Committee, error) {
-	var faults []error
-	if contract == "" {
-		faults = append(faults, errors.New("ranking: the contract has no name"))
-	}
-	if len(nodes) == 0 {
-		faults = append(faults, errors.New("ranking: a committee without nodes coordinates nothing"))
-	}
-	if blocks == 0 {
-		faults = append(faults, errors.New("ranking: a range of 0 blocks: name 1 at least"))
-	}
-	if policy == nil {
-		faults = append(faults, errors.New("ranking: no policy is given: take Rendezvous"))
-	}
+	f := faults.List{Of: "ranking: "}
+	f.Add(contract == "", "the contract has no name")
+	f.Add(len(nodes) == 0, "a committee without nodes coordinates nothing")
+	f.Add(blocks == 0, "a range of 0 blocks: name 1 at least")
+	f.Add(policy == nil, "no policy is given: take Rendezvous")
 	nodes = slices.Sorted(slices.Values(nodes))
 	for i, name := range nodes {
-		if name == "" {
-			faults = append(faults, errors.New("ranking: a node has no name"))
-		} else if i > 0 && nodes[i-1] == name {
-			faults = append(faults, fmt.Errorf("ranking: the node %q is named twice", name))
-		}
+		f.Add(name == "", "a node has no name")
+		f.Add(name != "" && i > 0 && nodes[i-1] == name, "the node %q is named twice", name)
 	}
-	return Committee{contract: contract, nodes: nodes, blocks: blocks, policy: policy}, errors.Join(faults...)
+	return Committee{contract: contract, nodes: nodes, blocks: blocks, policy: policy}, f.All()
 }
 
 // Has reports whether a node is a member.

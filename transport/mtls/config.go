@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/internal/stamp"
 )
 
@@ -64,53 +65,41 @@ func (c Config) withDefaults() Config {
 
 // Validate returns every fault that shows without reading a file.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("mtls: "+format, args...)) }
-	if !validName.MatchString(c.Self) {
-		fault("Self %.80q is no name: %s", c.Self, nameRule)
-	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		fault("Listen %.80q is not host:port", c.Listen)
-	}
-	if c.Key == "" {
-		fault("Key is empty: \"conch identity new\" makes a key")
-	}
-	if c.Queue < 0 || c.Rate < 0 || c.Keepalive < 0 || c.Guests < 0 {
-		fault("Queue, Rate, Keepalive and Guests must not be negative")
-	}
-	if c.Source != "" && net.ParseIP(c.Source) == nil {
-		fault("Source %.80q is no IP address", c.Source)
-	}
+	f := faults.List{Of: "mtls: "}
+	f.Add(!validName.MatchString(c.Self), "Self %.80q is no name: %s", c.Self, nameRule)
+	_, _, err := net.SplitHostPort(c.Listen)
+	f.Add(err != nil, "Listen %.80q is not host:port", c.Listen)
+	f.Add(c.Key == "", "Key is empty: \"conch identity new\" makes a key")
+	f.Add(c.Queue < 0 || c.Rate < 0 || c.Keepalive < 0 || c.Guests < 0, "Queue, Rate, Keepalive and Guests must not be negative")
+	f.Add(c.Source != "" && net.ParseIP(c.Source) == nil, "Source %.80q is no IP address", c.Source)
 	names, keys := map[string]bool{}, map[string]string{}
 	for i, p := range c.Peers {
 		who := fmt.Sprintf("peer %d", i+1)
 		if !validName.MatchString(p.Name) {
-			fault("%s: %.80q is no name: %s", who, p.Name, nameRule)
-		} else if who = fmt.Sprintf("peer %q", p.Name); names[p.Name] {
-			fault("%s is there twice", who)
+			f.Add(true, "%s: %.80q is no name: %s", who, p.Name, nameRule)
+		} else {
+			who = fmt.Sprintf("peer %q", p.Name)
+			f.Add(names[p.Name], "%s is there twice", who)
 		}
 		names[p.Name] = true
-		if p.Name == c.Self {
-			fault("%s has the name of the node itself", who)
-		}
-		if _, err := p.address(); err != nil && (p.URL != "" || !c.Roam) {
-			fault("%s: %w", who, err)
-		}
-		switch f, err := ParseFingerprint(p.Key); {
+		f.Add(p.Name == c.Self, "%s has the name of the node itself", who)
+		_, err := p.address()
+		f.Add(err != nil && (p.URL != "" || !c.Roam), "%s: %w", who, err)
+		switch key, err := ParseFingerprint(p.Key); {
 		case p.Key == "" && p.CA == "" && c.CA == "":
-			fault("%s has neither Key nor CA, so that nobody could prove to be it", who)
+			f.Add(true, "%s has neither Key nor CA, so that nobody could prove to be it", who)
 		case p.Key != "" && p.CA != "":
-			fault("%s has both Key and CA: one of them says who it is", who)
+			f.Add(true, "%s has both Key and CA: one of them says who it is", who)
 		case p.Key == "":
 		case err != nil:
-			fault("%s: %w", who, err)
-		case keys[f.String()] != "":
-			fault("%s has the key of peer %q", who, keys[f.String()])
+			f.Add(true, "%s: %w", who, err)
+		case keys[key.String()] != "":
+			f.Add(true, "%s has the key of peer %q", who, keys[key.String()])
 		default:
-			keys[f.String()] = p.Name
+			keys[key.String()] = p.Name
 		}
 	}
-	return errors.Join(faults...)
+	return f.All()
 }
 
 // address returns host:port of the peer's URL.
@@ -142,12 +131,11 @@ func (c Config) load() (Identity, *roster, error) {
 }
 
 func (c Config) roster() (r *roster, err error) {
-	var faults []error
+	var wrong faults.List
 	r = &roster{self: c.Self, pinned: map[Fingerprint]string{}, keys: map[string]Fingerprint{}, roots: map[string]*x509.CertPool{}}
 	if c.Roam && c.CA != "" {
-		if r.guests, err = readPool(c.CA); err != nil {
-			faults = append(faults, fmt.Errorf("CA: %w", err))
-		}
+		r.guests, err = readPool(c.CA)
+		wrong.Add(err != nil, "CA: %w", err)
 	}
 	for _, p := range c.Peers {
 		if p.Key != "" {
@@ -155,11 +143,10 @@ func (c Config) roster() (r *roster, err error) {
 			r.pinned[f], r.keys[p.Name] = p.Name, f
 			continue
 		}
-		if r.roots[p.Name], err = readPool(cmp.Or(p.CA, c.CA)); err != nil {
-			faults = append(faults, fmt.Errorf("CA of peer %q: %w", p.Name, err))
-		}
+		r.roots[p.Name], err = readPool(cmp.Or(p.CA, c.CA))
+		wrong.Add(err != nil, "CA of peer %q: %w", p.Name, err)
 	}
-	return r, errors.Join(faults...)
+	return r, wrong.All()
 }
 
 // Proves reports until when certificates prove a peer to a node of this configuration, by the judgement of the handshake: for ever if

@@ -2,10 +2,9 @@ package courier
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -34,14 +33,9 @@ func (c Config) withDefaults() Config {
 // Validate returns an error that lists every fault.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("courier: "+text, args...))
-		}
-	}
-	fault(c.Self == "" || len(c.Self) > txlog.MostName, "a node's name has 1 to %d bytes", txlog.MostName)
-	fault(c.Timeout < 0, "a timeout is below 0")
-	fault(c.MostWaiting < 0, "a limit is below 0")
-	return errors.Join(faults...)
+	f := faults.List{Of: "courier: "}
+	f.Add(c.Self == "" || len(c.Self) > txlog.MostName, "a node's name has 1 to %d bytes", txlog.MostName)
+	f.Add(c.Timeout < 0, "a timeout is below 0")
+	f.Add(c.MostWaiting < 0, "a limit is below 0")
+	return f.All()
 }

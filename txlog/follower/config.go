@@ -2,10 +2,9 @@ package follower
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -45,16 +44,11 @@ func (c Config) withDefaults() Config {
 // Validate returns an error that lists every fault.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("follower: "+text, args...))
-		}
-	}
-	fault(c.Self == "", "this node's name is missing")
-	fault(c.Base == nil, "a copy is required")
-	fault(c.New == nil, "a state machine is required")
-	return errors.Join(faults...)
+	f := faults.List{Of: "follower: "}
+	f.Add(c.Self == "", "this node's name is missing")
+	f.Add(c.Base == nil, "a copy is required")
+	f.Add(c.New == nil, "a state machine is required")
+	return f.All()
 }
 
 const (

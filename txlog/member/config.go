@@ -2,10 +2,9 @@ package member
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -45,15 +44,10 @@ func (c Config) withDefaults() Config {
 // Validate returns an error that lists every fault.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("member: "+text, args...))
-		}
-	}
-	fault(c.Self == "" || len(c.Self) > txlog.MostName, "a member's name has 1 to %d bytes", txlog.MostName)
-	fault(c.Base == nil, "the copy of what is committed is missing")
-	fault(c.New == nil, "a maker of states is required")
-	fault(c.MostWaiting < 0, "a limit is below 0")
-	return errors.Join(faults...)
+	f := faults.List{Of: "member: "}
+	f.Add(c.Self == "" || len(c.Self) > txlog.MostName, "a member's name has 1 to %d bytes", txlog.MostName)
+	f.Add(c.Base == nil, "the copy of what is committed is missing")
+	f.Add(c.New == nil, "a maker of states is required")
+	f.Add(c.MostWaiting < 0, "a limit is below 0")
+	return f.All()
 }

@@ -1,10 +1,9 @@
 package pgstore
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -42,14 +41,9 @@ func (c Config) withDefaults() Config {
 
 // Validate returns an error that lists every fault.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("txlog/pgstore: "+text, args...))
-		}
-	}
-	fault(c.At.Log.IsZero() || c.At.Hash.IsZero(), "the place in the log is missing: it begins with Genesis.Start")
-	fault(c.Tell == nil, "nobody hears the facts: Tell is missing")
-	fault(c.Poll < 0, "the time between two looks is below 0")
-	return errors.Join(faults...)
+	f := faults.List{Of: "txlog/pgstore: "}
+	f.Add(c.At.Log.IsZero() || c.At.Hash.IsZero(), "the place in the log is missing: it begins with Genesis.Start")
+	f.Add(c.Tell == nil, "nobody hears the facts: Tell is missing")
+	f.Add(c.Poll < 0, "the time between two looks is below 0")
+	return f.All()
 }

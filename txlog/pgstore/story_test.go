@@ -38,7 +38,7 @@ type script struct {
 	writes  []uint64
 }
 
-var faults = map[string]error{
+var outcomes = map[string]error{
 	"ok": nil, "stale": fence.ErrStale, "taken": ErrTaken, "scope": ErrScope, "damaged": ErrDamaged, "standby": ErrStandby,
 	"lost": errors.New("the connection is lost"), "unconfirmed": &pg.UnconfirmedError{Warning: "the wait for the standby was given up"},
 }
@@ -61,7 +61,7 @@ func (s *script) tell(line string) (done []string) {
 		in = s.got(words[1:])
 	case "found": // found [old] FAULT | NEWEST
 		f := found{ID: pick(&words, s.finds)}
-		if err, is := faults[words[1]]; is {
+		if err, is := outcomes[words[1]]; is {
 			f.Err = err
 		} else {
 			f.Newest = s.number(words[1])
@@ -103,7 +103,7 @@ func (s *script) got(words []string) input {
 	all := append([]string{"got"}, words...)
 	g := got{ID: pick(&all, s.reads)}
 	words = all[1:]
-	if err, is := faults[words[0]]; is && err != nil {
+	if err, is := outcomes[words[0]]; is && err != nil {
 		g.Err = err
 		return g
 	}
@@ -123,7 +123,7 @@ func (s *script) got(words []string) input {
 }
 
 func (s *script) fault(word string) error {
-	err, is := faults[word]
+	err, is := outcomes[word]
 	if !is {
 		s.t.Fatalf("a story has no fault %q", word)
 	}

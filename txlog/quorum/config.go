@@ -1,10 +1,9 @@
 package quorum
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -36,18 +35,13 @@ func (c Config) withDefaults() Config {
 
 // Validate returns an error that lists every fault.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("quorum: "+text, args...))
-		}
-	}
-	fault(c.Self == "", "this node has no name")
-	fault(c.Store == 0 || c.Store >= 1<<63, "the store's id is %d; it is above 0 and below 2^63", c.Store)
-	fault(c.Log.IsZero(), "the log's id is missing")
-	fault(c.Lease < 100*time.Millisecond, "a lease of %v is too short: 100ms at least", c.Lease)
-	fault(c.Look == nil, "nobody looks at what is to be stored")
-	return errors.Join(faults...)
+	f := faults.List{Of: "quorum: "}
+	f.Add(c.Self == "", "this node has no name")
+	f.Add(c.Store == 0 || c.Store >= 1<<63, "the store's id is %d; it is above 0 and below 2^63", c.Store)
+	f.Add(c.Log.IsZero(), "the log's id is missing")
+	f.Add(c.Lease < 100*time.Millisecond, "a lease of %v is too short: 100ms at least", c.Lease)
+	f.Add(c.Look == nil, "nobody looks at what is to be stored")
+	return f.All()
 }
 
 const (

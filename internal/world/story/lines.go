@@ -41,6 +41,9 @@ func (p *play) compileWord(number int, words []string) (func() bool, error) {
 
 // happens has something happen, and end after a time if one is given. By then something else may have ended it.
 func (p *play) happens(number int, word Word, args Args) bool {
+	if i := slices.IndexFunc(args.Nodes, func(n string) bool { return word.Runs && !p.w.Node(n).Runs() }); i >= 0 {
+		return p.fails(number, "%s does not run", args.Nodes[i])
+	}
 	if err := word.Do(args); err != nil {
 		return p.fails(number, "%v", err)
 	}

@@ -2,6 +2,7 @@ package story_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,8 +62,7 @@ func (r *ring) Violated(which, what string) { r.found = append(r.found, which+":
 func (r *ring) End()                        { r.tell("the world", "ends") }
 func (r *ring) Places() []string            { return []string{"moon"} }
 func (r *ring) Leader() string              { return r.leader }
-func (r *ring) Freeze(node string) error    { return fmt.Errorf("%s is hot", node) }
-func (r *ring) Thaw(string) error           { return nil }
+func (r *ring) Node(name string) story.Node { return member{r, name} }
 func (r *ring) Cut(l story.Link) error      { return r.link("is cut off", l) }
 func (r *ring) Heal(l story.Link) error     { return r.link("is cut off no longer", l) }
 func (r *ring) link(what string, l story.Link) error {
@@ -77,22 +77,28 @@ func (r *ring) Nodes() (all []string) {
 	return all
 }
 
-func (r *ring) Kill(node string) error {
-	if r.down[node] {
-		return fmt.Errorf("%s does not run", node)
-	}
-	r.tell(node, "is killed")
-	if r.down[node] = true; r.leader == node {
-		r.leader = ""
-		r.elects()
-	}
-	return nil
+// member is a node of a ring, too hot to be frozen.
+type member struct {
+	r    *ring
+	name string
 }
 
-func (r *ring) Start(node string) error {
-	r.tell(node, "starts")
-	r.down[node] = false
-	return nil
+func (m member) Runs() bool    { return !m.r.down[m.name] }
+func (m member) Stands() bool  { return false }
+func (m member) Freeze() error { return errors.New("is hot") }
+func (m member) Thaw()         {}
+
+func (m member) Kill() {
+	m.r.tell(m.name, "is killed")
+	if m.r.down[m.name] = true; m.r.leader == m.name {
+		m.r.leader = ""
+		m.r.elects()
+	}
+}
+
+func (m member) Start() {
+	m.r.tell(m.name, "starts")
+	m.r.down[m.name] = false
 }
 
 func (r *ring) Words() []story.Word {
@@ -179,7 +185,10 @@ func TestWhatDoesNotComeTrue(t *testing.T) {
 		"run 2s\nkill n1\nexpect leader for 2s": "x.txt:3: expected leader for 2s, and nobody leads",
 		"kill leader":                           "x.txt:1: nobody leads",
 		"kill n1\nkill n1":                      "x.txt:2: node-1 does not run",
+		"start n1":                              "x.txt:1: node-1 runs",
 		"freeze n1":                             "x.txt:1: node-1 is hot",
+		"kill n1\nfreeze n1":                    "x.txt:2: node-1 does not run",
+		"thaw n1":                               "x.txt:1: node-1 does not stand still",
 		"run 5s\nat 3s kill n1":                 "x.txt:2: it is 5s already, and the line is of 3s",
 	} {
 		told, found := play(t, text+"\nsay n1 never told")

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,16 +26,6 @@ const (
 
 // common are the words of every world.
 func common(w World) []Word {
-	each := func(do func(string) error) func(Args) error {
-		return func(a Args) error {
-			for _, n := range a.Nodes {
-				if err := do(n); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	}
 	link := func(do func(Link) error, oneWay bool) func(Args) error {
 		return func(a Args) error { return do(linkOf(w, a, oneWay)) }
 	}
@@ -42,15 +33,56 @@ func common(w World) []Word {
 		return func(a Args) error { return do(Args{Nodes: a.Places, Places: a.Nodes}) }
 	}
 	return []Word{
-		{Form: "kill NODES", What: "the process dies at once", Do: each(w.Kill), Undo: each(w.Start)},
-		{Form: "start NODES", What: "a process that was killed starts again", Do: each(w.Start)},
-		{Form: "freeze NODES", What: "the process stands still, as by SIGSTOP", Do: each(w.Freeze), Undo: each(w.Thaw)},
-		{Form: "thaw NODES", What: "it goes on, with its old state", Do: each(w.Thaw)},
+		{Form: "kill NODES", What: "the process dies at once", Runs: true, Do: Each(w, kill), Undo: Each(w, Start)},
+		{Form: "start NODES", What: "a process that was killed starts again", Do: Each(w, Start)},
+		{Form: "freeze NODES", What: "the process stands still, as by SIGSTOP", Runs: true, Do: Each(w, freeze), Undo: Each(w, thaw)},
+		{Form: "thaw NODES", What: "it goes on, with its old state", Runs: true, Do: Each(w, thaw)},
 		{Form: "cut NODES [from PLACES]", What: "nothing gets from one to the other, nor back; without places: to any other", Do: link(w.Cut, false), Undo: link(w.Heal, false)},
 		{Form: "cut NODES to PLACES", What: "nothing gets there; back it does", Do: link(w.Cut, true), Undo: link(w.Heal, true)},
 		{Form: "cut PLACES to NODES", What: "the same, from a place that is no node", Do: back(link(w.Cut, true)), Undo: back(link(w.Heal, true))},
 		{Form: "heal [NODES] [from PLACES]", What: "what was cut is whole again; without nodes: all", Do: link(w.Heal, false)},
 	}
+}
+
+// Each does something with each node of a line.
+func Each(w World, do func(Node) error) func(Args) error {
+	return func(a Args) error {
+		for _, name := range a.Nodes {
+			if err := do(w.Node(name)); err != nil {
+				return fmt.Errorf("%s %w", name, err)
+			}
+		}
+		return nil
+	}
+}
+
+func kill(n Node) error {
+	n.Kill()
+	return nil
+}
+
+// Start starts a node that does not run.
+func Start(n Node) error {
+	if n.Runs() {
+		return errors.New("runs")
+	}
+	n.Start()
+	return nil
+}
+
+func freeze(n Node) error {
+	if n.Stands() {
+		return errors.New("stands still already")
+	}
+	return n.Freeze()
+}
+
+func thaw(n Node) error {
+	if !n.Stands() {
+		return errors.New("does not stand still")
+	}
+	n.Thaw()
+	return nil
 }
 
 // linkOf is the link that a line names.

@@ -56,14 +56,11 @@ type World interface { //nolint:interfacebloat // every world has all of them
 	Violated(invariant, detail string)
 	End() // lets all come to its end, and judges it
 
-	Nodes() []string  // their names, in their order
+	Nodes() []string // their names, in their order
+	Node(name string) Node
 	Places() []string // what is no node, and may be cut off from one
 	Leader() string   // the node that leads; empty: none does
 
-	Kill(node string) error
-	Start(node string) error
-	Freeze(node string) error
-	Thaw(node string) error
 	Cut(Link) error
 	Heal(Link) error
 
@@ -71,11 +68,32 @@ type World interface { //nolint:interfacebloat // every world has all of them
 	Facts() []Fact
 }
 
+// Node is one of the nodes of a world. It is killed and frozen only while it runs, and started only while it does not.
+type Node interface { //nolint:interfacebloat // every node has all of them
+	Runs() bool
+	Stands() bool // still
+	Kill()
+	Start()
+	Freeze() error // in some worlds nothing stands still
+	Thaw()
+}
+
 // Link is what is cut: nothing gets from the nodes to the places, nor back.
 type Link struct {
 	Nodes, Places []string
 	OneWay        bool // from the places to the nodes everything gets through
 	Whole         bool // the places are all others
+}
+
+// Ways calls a function for each way that is cut.
+func (l Link) Ways(do func(from, to string)) {
+	for _, a := range l.Nodes {
+		for _, b := range l.Places {
+			if do(a, b); !l.OneWay {
+				do(b, a)
+			}
+		}
+	}
 }
 
 // Cut says for a reader that it is cut.
@@ -104,6 +122,7 @@ type Word struct {
 	What string
 	Do   func(Args) error
 	Undo func(Args) error // ends it after a time, with "for TIME"
+	Runs bool             // the nodes have to run
 	// Lasts says that it has to have a time, in Args.For, after which it ends it itself.
 	Lasts bool
 }

@@ -3,10 +3,9 @@ package host
 import (
 	"crypto"
 	"crypto/ed25519"
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/courier"
 	"github.com/conchhq/conch/txlog/follower"
@@ -34,21 +33,16 @@ type Settings struct {
 
 // Validate returns an error that lists every fault.
 func (s Settings) Validate() error {
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("host: "+text, args...))
-		}
-	}
-	fault(s.Self == "" || len(s.Self) > txlog.MostName, "a node's name has 1 to %d bytes", txlog.MostName)
+	f := faults.List{Of: "host: "}
+	f.Add(s.Self == "" || len(s.Self) > txlog.MostName, "a node's name has 1 to %d bytes", txlog.MostName)
 	is := false
 	if s.Key != nil {
 		_, is = s.Key.Public().(ed25519.PublicKey)
 	}
-	fault(!is, "the key is no ed25519 key")
-	fault(s.New == nil, "a state machine is required")
-	fault(s.GoalTimeout < 0, "a timeout is below 0")
-	return errors.Join(faults...)
+	f.Add(!is, "the key is no ed25519 key")
+	f.Add(s.New == nil, "a state machine is required")
+	f.Add(s.GoalTimeout < 0, "a timeout is below 0")
+	return f.All()
 }
 
 // Has is what a store has kept of a log, as Load reads it.

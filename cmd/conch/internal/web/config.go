@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Electors is one elector of this process, or several that look like one.
@@ -89,20 +89,13 @@ func (c Config) withDefaults() Config {
 
 // Validate lists every fault of the configuration, joined.
 func (c Config) Validate() error {
-	var faults []error
-	missing := func(is bool, what string) {
-		if is {
-			faults = append(faults, errors.New("web: Config."+what+" is missing"))
-		}
-	}
-	missing(c.ID == "", "ID")
-	missing(c.Electors == nil, "Electors")
-	missing(c.Observe == nil, "Observe")
-	missing(c.Metrics == nil, "Metrics")
-	if c.AnswerMax < 0 || c.Patience < 0 || c.KeepAlive < 0 || c.MaxStreams < 0 {
-		faults = append(faults, errors.New("web: AnswerMax, Patience, KeepAlive and MaxStreams must not be below 0"))
-	}
-	return errors.Join(faults...)
+	f := faults.List{Of: "web: "}
+	f.Add(c.ID == "", "Config.ID is missing")
+	f.Add(c.Electors == nil, "Config.Electors is missing")
+	f.Add(c.Observe == nil, "Config.Observe is missing")
+	f.Add(c.Metrics == nil, "Config.Metrics is missing")
+	f.Add(c.AnswerMax < 0 || c.Patience < 0 || c.KeepAlive < 0 || c.MaxStreams < 0, "AnswerMax, Patience, KeepAlive and MaxStreams must not be below 0")
+	return f.All()
 }
 
 // Site is what this process serves over HTTP.

@@ -1,7 +1,10 @@
 package bulletin
 
 import (
+	"slices"
 	"time"
+
+	"github.com/conchhq/conch/internal/world"
 )
 
 // The points at which a leader dies, of a goal's way through it.
@@ -67,25 +70,13 @@ var allFaults = []fault{
 
 // faults has something happen every second or two.
 func (r *run) faults() {
-	sum := 0
-	for _, f := range allFaults {
-		sum += f.weight
-	}
-	var next func()
-	next = func() {
+	r.w.Again(r.w.Between(10*round, 20*round), func() time.Duration {
 		if r.quiet {
-			return
+			return 0
 		}
-		at := r.w.Pick(sum)
-		for _, f := range allFaults {
-			if at -= f.weight; at < 0 {
-				f.do(r)
-				break
-			}
-		}
-		r.w.After(r.w.Between(2*round, 30*round), next)
-	}
-	r.w.After(r.w.Between(10*round, 20*round), next)
+		world.Weighed(r.w.Pick, allFaults, func(f fault) int { return f.weight }).do(r)
+		return r.w.Between(2*round, 30*round)
+	})
 }
 
 func (r *run) some() *node { return r.nodes[r.w.Pick(len(r.nodes))] }
@@ -141,17 +132,8 @@ func (r *run) cutLeader() {
 	r.cutFor(a, r.except(a...), r.w.Between(5*round, 80*round))
 }
 
-func (r *run) except(some ...*node) (others []*node) {
-next:
-	for _, n := range r.nodes {
-		for _, s := range some {
-			if n == s {
-				continue next
-			}
-		}
-		others = append(others, n)
-	}
-	return others
+func (r *run) except(some ...*node) []*node {
+	return slices.DeleteFunc(slices.Clone(r.nodes), func(n *node) bool { return slices.Contains(some, n) })
 }
 
 // oneWayLeader has the leader hear nobody, or be heard by nobody.
@@ -186,15 +168,13 @@ func (r *run) fair() {
 func (r *run) flap() {
 	r.flaps = r.w.Now() + r.w.Between(10*round, 50*round)
 	r.tell(nil, "the suggested leader changes all the time")
-	var next func()
-	next = func() {
+	r.w.Again(0, func() time.Duration {
 		if r.quiet || !r.flapping() {
-			return
+			return 0
 		}
 		r.suggests(r.someMember())
-		r.w.After(r.w.Between(round, 5*round), next)
-	}
-	next()
+		return r.w.Between(round, 5*round)
+	})
 }
 
 // powerCut has all hosts die at one time.

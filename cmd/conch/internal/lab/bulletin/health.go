@@ -3,6 +3,7 @@ package bulletin
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/txlog"
@@ -156,12 +157,7 @@ func (r *run) changeMembers() {
 		return
 	}
 	members := slices.Clone(r.members())
-	var others []*node
-	for _, n := range r.nodes {
-		if _, is := txlog.FindMember(members, n.name); !is && n.up {
-			others = append(others, n)
-		}
-	}
+	others := slices.DeleteFunc(r.outsiders(), func(n *node) bool { return !n.up })
 	add := len(others) > 0 && len(members) < 7
 	remove := len(members) > 3 || add
 	switch p := r.w.Pick(3); {
@@ -185,12 +181,7 @@ func (r *run) changeMembers() {
 
 // asksChange has a leader propose other members.
 func (r *run) asksChange(l *node, members []txlog.Member) {
-	slices.SortFunc(members, func(a, b txlog.Member) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(members, func(a, b txlog.Member) int { return strings.Compare(a.Name, b.Name) })
 	r.changes, r.wantedMembers = r.w.Now()+30*round, members
 	r.Stats["changes_asked"]++
 	r.tell(l, "is asked to make %v the members", memberNames(members))

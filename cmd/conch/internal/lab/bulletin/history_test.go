@@ -135,7 +135,7 @@ func TestTheJudgeSees(t *testing.T) {
 	} {
 		one := play(Config{Seed: 1, Scene: "calm", Faults: 5 * time.Second})
 		do(one)
-		if !one.report().Has(what) {
+		if !one.Report().Has(what) {
 			t.Errorf("%s was broken, and the judge says %s", what, fmt.Sprint(one.Found))
 		}
 	}

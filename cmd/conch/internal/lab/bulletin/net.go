@@ -3,6 +3,7 @@ package bulletin
 import (
 	"time"
 
+	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
@@ -12,7 +13,7 @@ type way struct{ from, to *node }
 // network carries what nodes say to each other.
 type network struct {
 	cut    map[way]int           // nothing gets through, for so many reasons
-	held   map[way]time.Duration // until when a connection stalls
+	stream map[way]*world.Stream // where what is lost comes later
 	loss   int                   // in percent
 	twice  int                   // in percent: messages that come twice
 	stalls bool
@@ -62,19 +63,13 @@ func (r *run) carry(from, to *node, arrive func() host.Input) {
 	}
 }
 
-// stall returns when a message arrives on a connection that repeats what is lost: after two rounds, then four, and so on.
-// What is sent meanwhile waits for it, and comes after it.
+// stall returns after how long a message arrives on a connection that repeats what is lost.
 func (r *run) stall(on way, wait time.Duration) time.Duration {
-	now := r.w.Now()
-	held := r.net.held[on]
-	if held <= now {
-		for again := 2 * round; r.w.Pick(100) < r.net.loss && again < 16*round; again *= 2 {
-			held = max(held, now) + again
-		}
+	if r.net.stream[on] == nil {
+		r.net.stream[on] = &world.Stream{}
 	}
-	at := max(now+wait, held+1)
-	r.net.held[on] = max(held, at)
-	return at - now
+	r.net.stream[on].Loses(r.w.Now(), 2*round, 16*round, func() bool { return r.w.Pick(100) < r.net.loss })
+	return r.net.stream[on].Arrives(r.w.Now()+wait) - r.w.Now()
 }
 
 // part cuts all ways between two groups, or joins them again.

@@ -161,13 +161,13 @@ func (n *node) pause(wait time.Duration) {
 	life := n.life
 	n.r.w.After(wait, func() {
 		if n.life == life && n.paused {
-			n.thaw()
+			n.Thaw()
 		}
 	})
 }
 
-// thaw has the process go on.
-func (n *node) thaw() {
+// Thaw implements story.Node: the process goes on.
+func (n *node) Thaw() {
 	n.r.tell(n, "goes on")
 	n.paused = false
 	n.loop()

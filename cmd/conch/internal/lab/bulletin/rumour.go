@@ -2,6 +2,7 @@ package bulletin
 
 import (
 	"slices"
+	"time"
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
@@ -64,8 +65,7 @@ func (n *node) hears(h txlog.Head, via *node) host.Input {
 
 // gossips begins what gossip does over and over.
 func (r *run) gossips() {
-	var beat func()
-	beat = func() {
+	r.w.Again(5*round, func() time.Duration {
 		if !r.flapping() {
 			r.suggests(r.fit())
 		}
@@ -78,9 +78,8 @@ func (r *run) gossips() {
 				}
 			}
 		}
-		r.w.After(10*round, beat)
-	}
-	r.w.After(5*round, beat)
+		return 10 * round
+	})
 }
 
 // fit returns the suggested leader, or the first member that a majority reaches if that one is not reached.

@@ -51,7 +51,7 @@ type run struct {
 }
 
 // Run runs a log and returns its report. The configuration must be valid.
-func Run(cfg Config) world.Report { return play(cfg).report() }
+func Run(cfg Config) world.Report { return play(cfg).Report() }
 
 func play(cfg Config) *run {
 	r := newRun(cfg.WithDefaults())
@@ -70,9 +70,10 @@ func play(cfg Config) *run {
 	return r
 }
 
-func (r *run) report() world.Report {
+// Report says what came of it.
+func (r *run) Report() world.Report {
 	r.Stats["virtual_ms"] = r.w.Now().Milliseconds()
-	return r.Report()
+	return r.Run.Report()
 }
 
 // figures are in each report, also where they are 0.
@@ -87,14 +88,14 @@ func newRun(cfg Config) *run {
 	w := begun.World()
 	r := &run{
 		Run: begun, cfg: cfg, scene: all.Scene(cfg.Scene), w: w, byName: map[string]*node{},
-		net: network{cut: map[way]int{}, held: map[way]time.Duration{}, loss: cfg.Loss, stalls: cfg.Stalls},
+		net: network{cut: map[way]int{}, stream: map[way]*world.Stream{}, loss: cfg.Loss, stalls: cfg.Stalls},
 	}
 	r.Say = r.say
 	for _, name := range figures {
 		r.Stats[name] = 0
 	}
-	for i := range cfg.Nodes {
-		n := &node{r: r, index: i, name: fmt.Sprintf("node-%d", i+1), key: keyOf(w.Draw())}
+	for i, name := range r.Names {
+		n := &node{r: r, index: i, name: name, key: keyOf(w.Draw())}
 		n.clock = w.NewClock(int64(w.Between(time.Hour, 20*time.Hour)), int64(w.Pick(2*skew+1)-skew))
 		r.nodes, r.byName[n.name] = append(r.nodes, n), n
 	}

@@ -53,15 +53,13 @@ const begins = 30 * round
 // every has something happen again and again, so many rounds apart, as long as there are faults.
 func every(rounds int, do func(*run)) func(*run) {
 	return func(r *run) {
-		var next func()
-		next = func() {
+		r.w.Again(begins, func() time.Duration {
 			if r.quiet {
-				return
+				return 0
 			}
 			do(r)
-			r.w.After(r.w.Between(time.Duration(rounds)*round/2, time.Duration(rounds)*round*3/2), next)
-		}
-		r.w.After(begins, next)
+			return r.w.Between(time.Duration(rounds)*round/2, time.Duration(rounds)*round*3/2)
+		})
 	}
 }
 
@@ -175,16 +173,15 @@ func eagerLeader(r *run) {
 			c.home = l
 		}
 	})(r)
-	var ask func()
-	ask = func() {
+	r.w.Again(begins, func() time.Duration {
 		for _, n := range r.outsiders() {
 			n.put(host.Batch{host.Peers{}, host.Peers{Names: names(n.neighbours())}}) // as with new connections, it asks for news
 		}
-		if !r.quiet {
-			r.w.After(3*round, ask)
+		if r.quiet {
+			return 0
 		}
-	}
-	r.w.After(begins, ask)
+		return 3 * round
+	})
 }
 
 // lostBehind has one member miss what the others store, then one of these die and the other lose its disk.

@@ -84,17 +84,16 @@ func (r *run) reports(n *node, index uint64) {
 func early(r *run) {
 	awayAt(r, 6, func(n *node) {
 		kept := 0
-		var looks func()
-		looks = func() {
+		r.net.tardy = n
+		r.w.Again(0, func() time.Duration {
 			if n.process != nil {
 				kept = max(kept, n.core.Status().Copy.Held)
 			}
-			if r.net.tardy == n {
-				r.w.After(round/20, looks)
+			if r.net.tardy != n {
+				return 0
 			}
-		}
-		r.net.tardy = n
-		looks()
+			return round / 20
+		})
 		left := len(r.clients)
 		ends := func() {
 			if left--; left > 0 {

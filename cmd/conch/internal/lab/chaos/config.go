@@ -3,7 +3,6 @@
 package chaos
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Config describes a run.
@@ -34,29 +34,18 @@ type Config struct {
 
 // Validate returns all faults of the configuration.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if c.Faults < 1 {
-		fault("--faults %d is not 1 or more", c.Faults)
-	}
-	if c.Nodes < 2 || c.Nodes > 20 {
-		fault("--nodes %d is not between 2 and 20", c.Nodes)
-	}
-	if least := 500 * time.Millisecond; c.Lease < least || c.Lease > election.MaxLease {
-		fault("--lease %s is not between %s and %s", c.Lease, least, election.MaxLease)
-	}
-	if c.Duration < 0 {
-		fault("--duration must not be negative; 0 is as long as it takes")
-	}
-	if !slices.Contains([]election.Takeover{election.Strict, election.Fast, election.Keep}, c.Takeover) {
-		fault("--takeover %q is none of strict, fast, keep", c.Takeover)
-	}
+	var f faults.List
+	f.Add(c.Faults < 1, "--faults %d is not 1 or more", c.Faults)
+	f.Add(c.Nodes < 2 || c.Nodes > 20, "--nodes %d is not between 2 and 20", c.Nodes)
+	const least = 500 * time.Millisecond
+	f.Add(c.Lease < least || c.Lease > election.MaxLease, "--lease %s is not between %s and %s", c.Lease, least, election.MaxLease)
+	f.Add(c.Duration < 0, "--duration must not be negative; 0 is as long as it takes")
+	f.Add(!slices.Contains([]election.Takeover{election.Strict, election.Fast, election.Keep}, c.Takeover), "--takeover %q is none of strict, fast, keep", c.Takeover)
 	for _, k := range c.Kinds {
-		if _, known := traitOf(k); !known {
-			fault("--only %q is none of %v", k, Kinds())
-		}
+		_, known := traitOf(k)
+		f.Add(!known, "--only %q is none of %v", k, Kinds())
 	}
-	return errors.Join(faults...)
+	return f.All()
 }
 
 // replay returns the command that repeats the plan.

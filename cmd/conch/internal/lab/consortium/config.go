@@ -3,12 +3,13 @@
 package consortium
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Config describes a run.
@@ -39,36 +40,21 @@ const minKillEvery = 2 * time.Second
 
 // Validate returns all faults of the configuration.
 func (c Config) Validate() error {
-	var faults []error
 	if c.Chaos != nil {
 		return c.Chaos.validate(c.Duration)
 	}
-	if c.Duration <= 0 {
-		faults = append(faults, errors.New("--duration must be positive"))
-	}
-	switch {
-	case c.KillEvery < 0:
-		faults = append(faults, errors.New("--kill-every must not be negative; 0 harms nobody"))
-	case c.KillEvery > 0 && c.KillEvery >= c.Duration:
-		faults = append(faults, fmt.Errorf("--kill-every %s leaves no time for a fault within --duration %s; 0 harms nobody", c.KillEvery, c.Duration))
-	case c.KillEvery > 0 && c.KillEvery < minKillEvery:
-		faults = append(faults, fmt.Errorf("--kill-every %s is shorter than %s, which a killed node needs to come back", c.KillEvery, minKillEvery))
-	}
-	return errors.Join(faults...)
+	var f faults.List
+	f.Add(c.Duration <= 0, "--duration must be positive")
+	f.Join(stage.Pace(c.KillEvery, minKillEvery, c.Duration, "fault", "harms nobody"))
+	return f.All()
 }
 
 func (c Chaos) validate(duration time.Duration) error {
-	var faults []error
-	if c.Faults < 1 {
-		faults = append(faults, fmt.Errorf("--faults %d is not 1 or more", c.Faults))
-	}
-	if c.Intents < 0 {
-		faults = append(faults, fmt.Errorf("--intents %d is not 0 or more", c.Intents))
-	}
-	if duration < 0 {
-		faults = append(faults, errors.New("--duration must not be negative; 0 is as long as it takes"))
-	}
-	return errors.Join(faults...)
+	var f faults.List
+	f.Add(c.Faults < 1, "--faults %d is not 1 or more", c.Faults)
+	f.Add(c.Intents < 0, "--intents %d is not 0 or more", c.Intents)
+	f.Add(duration < 0, "--duration must not be negative; 0 is as long as it takes")
+	return f.All()
 }
 
 // Replay returns the command that repeats the plan.

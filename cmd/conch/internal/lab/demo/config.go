@@ -3,13 +3,13 @@
 package demo
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Config describes a demo.
@@ -36,25 +36,12 @@ const Scope = "demo"
 
 // Validate returns all faults of the configuration.
 func (c Config) Validate() error {
-	var faults []error
-	if c.Nodes < 1 || c.Nodes > 50 {
-		faults = append(faults, fmt.Errorf("--nodes %d is not between 1 and 50", c.Nodes))
-	}
-	if c.Lease < election.MinLease || c.Lease > election.MaxLease {
-		faults = append(faults, fmt.Errorf("--lease %s is not between %s and %s", c.Lease, election.MinLease, election.MaxLease))
-	}
-	if c.Duration <= 0 {
-		faults = append(faults, errors.New("--duration must be positive"))
-	}
-	switch {
-	case c.KillEvery < 0:
-		faults = append(faults, errors.New("--kill-every must not be negative; 0 kills nobody"))
-	case c.KillEvery > 0 && c.KillEvery >= c.Duration:
-		faults = append(faults, fmt.Errorf("--kill-every %s leaves no time for a kill within --duration %s; 0 kills nobody", c.KillEvery, c.Duration))
-	case c.KillEvery > 0 && c.KillEvery < minKillEvery:
-		faults = append(faults, fmt.Errorf("--kill-every %s is shorter than %s, which a killed node needs to come back", c.KillEvery, minKillEvery))
-	}
-	return errors.Join(faults...)
+	var f faults.List
+	f.Add(c.Nodes < 1 || c.Nodes > 50, "--nodes %d is not between 1 and 50", c.Nodes)
+	f.Add(c.Lease < election.MinLease || c.Lease > election.MaxLease, "--lease %s is not between %s and %s", c.Lease, election.MinLease, election.MaxLease)
+	f.Add(c.Duration <= 0, "--duration must be positive")
+	f.Join(stage.Pace(c.KillEvery, minKillEvery, c.Duration, "kill", "kills nobody"))
+	return f.All()
 }
 
 const (

@@ -91,9 +91,9 @@ func (p *process) judge(actions []election.Action) {
 				switch {
 				case t == nil: // opened and given up in one step
 				case !t.token.Same(f.Token) && !t.shut:
-					p.r.violated(Conduct, fmt.Sprintf("%s: %s says farewell to epoch %d, although it has won epoch %d since", f.Token.Scope, p.name, f.Token.Epoch, t.token.Epoch))
+					p.r.Violated(Conduct, fmt.Sprintf("%s: %s says farewell to epoch %d, although it has won epoch %d since", f.Token.Scope, p.name, f.Token.Epoch, t.token.Epoch))
 				case t.token.Same(f.Token) && f.Released && t.standing.deposed:
-					p.r.violated(Conduct, fmt.Sprintf("%s: %s releases epoch %d, although it was told that it is deposed", f.Token.Scope, p.name, f.Token.Epoch))
+					p.r.Violated(Conduct, fmt.Sprintf("%s: %s releases epoch %d, although it was told that it is deposed", f.Token.Scope, p.name, f.Token.Epoch))
 				}
 			}
 		case election.Report:
@@ -111,7 +111,7 @@ func (p *process) checkBids(bids []election.Bid) {
 	for _, b := range bids {
 		p.leases[b.Scope] = b.Lease
 		if p.conn != nil && p.r.db.store.Alive(p.conn.key) && !p.r.db.store.Enlisted(p.conn.key, b.Scope, b.Lease) {
-			p.r.violated(Conduct, fmt.Sprintf("%s: %s bids for it with a lease of %s, for which it is not registered", b.Scope, p.name, b.Lease))
+			p.r.Violated(Conduct, fmt.Sprintf("%s: %s bids for it with a lease of %s, for which it is not registered", b.Scope, p.name, b.Lease))
 		}
 	}
 }
@@ -124,8 +124,8 @@ func (p *process) checkRenewal(token fence.Token, does string) {
 	}
 	switch s := t.standing; {
 	case s.givenUp:
-		p.r.violated(Conduct, fmt.Sprintf("%s: %s %s epoch %d, which it has given up", token.Scope, p.name, does, token.Epoch))
+		p.r.Violated(Conduct, fmt.Sprintf("%s: %s %s epoch %d, which it has given up", token.Scope, p.name, does, token.Epoch))
 	case s.session != p.sessions:
-		p.r.violated(Conduct, fmt.Sprintf("%s: %s %s epoch %d, whose session is lost", token.Scope, p.name, does, token.Epoch))
+		p.r.Violated(Conduct, fmt.Sprintf("%s: %s %s epoch %d, whose session is lost", token.Scope, p.name, does, token.Epoch))
 	}
 }

@@ -65,7 +65,7 @@ func (c Config) Validate() error {
 	f.Add(c.Scopes < 1 || c.Scopes > 20, "%d scopes; 1 to 20 are possible", c.Scopes)
 	f.Add(c.Steps < 0, "%d steps; 0 or more are possible", c.Steps)
 	needs := c.needs()
-	f.Add(len(f) == 0 && needs != "", "without the rule %s, such worlds violate no invariant: it needs %s", c.Break, needs)
+	f.Add(f.All() == nil && needs != "", "without the rule %s, such worlds violate no invariant: it needs %s", c.Break, needs)
 	return f.All()
 }
 

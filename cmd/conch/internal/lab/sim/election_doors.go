@@ -123,7 +123,7 @@ func (j *doorJudge) overlap(a, b *tenure, at time.Duration) {
 	}
 	j.r.count("overlaps")
 	if j.r.mayNotMeet(a, b) {
-		j.r.violated(ActDoors, fmt.Sprintf("%s: %s (epoch %d) and %s (epoch %d) may both act at %s",
+		j.r.Violated(ActDoors, fmt.Sprintf("%s: %s (epoch %d) and %s (epoch %d) may both act at %s",
 			j.scope, a.p.name, a.token.Epoch, b.p.name, b.token.Epoch, at))
 	}
 }
@@ -138,7 +138,7 @@ func (j *doorJudge) agree(t *tenure) {
 	fenced := !t.shut && now < t.deadline
 	act := fenced && now >= t.actFrom
 	if fenced != rn.gate.IsOpen(fence.Fenced) || act != rn.gate.IsOpen(fence.Act) {
-		j.r.violated(GateRule, fmt.Sprintf("%s: the gate of %s answers wrongly; want its fenced door open: %v, its act door open: %v", j.scope, t.p.name, fenced, act))
+		j.r.Violated(GateRule, fmt.Sprintf("%s: the gate of %s answers wrongly; want its fenced door open: %v, its act door open: %v", j.scope, t.p.name, fenced, act))
 	}
 }
 
@@ -160,7 +160,7 @@ func (j *doorJudge) released(token fence.Token) {
 			continue
 		}
 		if a, b := t.span(now, now+1); a < b {
-			j.r.violated(ReleasedHonest, fmt.Sprintf("%s: epoch %d was released while %s may act", j.scope, token.Epoch, t.p.name))
+			j.r.Violated(ReleasedHonest, fmt.Sprintf("%s: epoch %d was released while %s may act", j.scope, token.Epoch, t.p.name))
 		}
 	}
 }

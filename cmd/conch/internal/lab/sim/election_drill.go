@@ -207,7 +207,7 @@ func (d *drill) over() bool {
 		switch {
 		case l == nil:
 			if t == nil && r.wanted(scope) {
-				r.violated(Liveness, fmt.Sprintf("%s has no leader, although the drill is about %s", scope, d.scope))
+				r.Violated(Liveness, fmt.Sprintf("%s has no leader, although the drill is about %s", scope, d.scope))
 			}
 			continue
 		case t != nil && t != l.term:
@@ -219,7 +219,7 @@ func (d *drill) over() bool {
 			l.since = l.term.endedAt
 		}
 		if l.since > 0 && r.w.Now()-l.since > l.bound {
-			r.violated(Liveness, fmt.Sprintf("%s could have a leader for %s and has none, although nothing else is wrong", scope, r.w.Now()-l.since))
+			r.Violated(Liveness, fmt.Sprintf("%s could have a leader for %s and has none, although nothing else is wrong", scope, r.w.Now()-l.since))
 		}
 	}
 	return all

@@ -74,7 +74,7 @@ func (db *database) release(c *conn, farewells []election.Farewell) ([]election.
 		}
 	}
 	if free := db.store.Unlocked(); len(free) > 0 && !db.r.breaks(string(electiontest.LockExcludes)) {
-		db.r.violated(LockKept, fmt.Sprintf("%v: led by a session whose own farewell has freed the lock", free))
+		db.r.Violated(LockKept, fmt.Sprintf("%v: led by a session whose own farewell has freed the lock", free))
 	}
 	return answers, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // fault strikes once and schedules the next fault.
@@ -17,19 +18,10 @@ func (r *run) fault() {
 	}
 	r.w.After(r.w.Between(baseLease/20, baseLease), r.fault)
 	n := r.victim()
-	total := 0
-	for _, f := range faults {
-		total += f.weight
-	}
-	at := r.w.Pick(total)
-	for _, f := range faults {
-		if at -= f.weight; at < 0 {
-			r.count("fault_" + f.name)
-			r.w.Note(n.name, f.name, 0)
-			f.strike(r, n)
-			return
-		}
-	}
+	f := world.Weighed(r.w.Pick, faults, func(f fault) int { return f.weight })
+	r.count("fault_" + f.name)
+	r.w.Note(n.name, f.name, 0)
+	f.strike(r, n)
 }
 
 // victim mostly picks a leader's node, where faults matter most.
@@ -48,11 +40,13 @@ func (r *run) victimOf(scope string) *node {
 
 var errPoison = errors.New("sim: a text with an invalid byte " + electiontest.Poison)
 
-var faults = []struct {
+type fault struct {
 	name   string
 	weight int
 	strike func(*run, *node)
-}{
+}
+
+var faults = []fault{
 	{"pause_short", 10, func(r *run, n *node) { r.each(n, func(p *process) { p.stop(r.w.Between(0, baseLease)) }) }},
 	{"pause_long", 10, func(r *run, n *node) { r.each(n, func(p *process) { p.stop(r.w.Between(baseLease, 3*baseLease)) }) }},
 	{"stall", 8, func(r *run, n *node) { r.each(n, func(p *process) { p.stallFor = r.w.Between(0, 2*baseLease) }) }},
@@ -297,9 +291,7 @@ func (n *node) replace() {
 
 // endFaults ends every fault; stopped processes still go on only when their time has come.
 func (r *run) endFaults() {
-	places := []string{databaseName}
 	for _, n := range r.nodes {
-		places = append(places, n.name)
 		for _, z := range n.zombies {
 			z.kill()
 		}
@@ -312,7 +304,7 @@ func (r *run) endFaults() {
 			n.restore(k)
 		}
 	}
-	r.net.Calm(places)
+	r.net.Calm(r.places())
 	for _, scope := range r.scopes {
 		r.db.store.LockRow(scope, false)
 	}

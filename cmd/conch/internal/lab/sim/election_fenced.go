@@ -79,7 +79,7 @@ func (db *database) passFence(token fence.Token, above bool, seen electiontest.S
 	case err != nil:
 		r.count("fence_stale")
 		if db.store.Current(token) {
-			r.violated(FenceHonest, fmt.Sprintf("%s: epoch %d leads, but the fence calls its token stale", token.Scope, token.Epoch))
+			r.Violated(FenceHonest, fmt.Sprintf("%s: epoch %d leads, but the fence calls its token stale", token.Scope, token.Epoch))
 		}
 		return
 	}
@@ -121,12 +121,12 @@ func (db *database) committed() {
 	last := all[len(all)-1]
 	db.r.w.Note(databaseName, "commit "+last.Scope, last.Epoch)
 	if epoch := db.store.Epoch(last.Scope); last.Epoch < epoch {
-		db.r.violated(FencedOrder, fmt.Sprintf("%s: epoch %d commits although the row is at %d", last.Scope, last.Epoch, epoch))
+		db.r.Violated(FencedOrder, fmt.Sprintf("%s: epoch %d commits although the row is at %d", last.Scope, last.Epoch, epoch))
 	}
 	for _, c := range slices.Backward(all[:len(all)-1]) {
 		if c.Scope == last.Scope {
 			if c.Epoch > last.Epoch {
-				db.r.violated(FencedOrder, fmt.Sprintf("%s: epoch %d commits after epoch %d", c.Scope, last.Epoch, c.Epoch))
+				db.r.Violated(FencedOrder, fmt.Sprintf("%s: epoch %d commits after epoch %d", c.Scope, last.Epoch, c.Epoch))
 			}
 			return
 		}

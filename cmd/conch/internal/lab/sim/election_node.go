@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -29,7 +28,7 @@ func newNode(r *run, i int) *node {
 		ppm = 20_000 * (1 - 2*r.w.Pick(2))
 	}
 	n := &node{
-		r: r, name: fmt.Sprintf("node-%d", i+1),
+		r: r, name: r.Names[i],
 		clock: r.w.NewClock(int64(r.w.Between(time.Hour, 1000*time.Hour)), int64(ppm)),
 	}
 	for k, scope := range r.scopes {
@@ -89,13 +88,8 @@ func (n *node) boot(id string) {
 
 // living returns all living processes of the node, in the order of their start.
 func (n *node) living() []*process {
-	all := make([]*process, 0, len(n.zombies)+1)
-	for _, z := range n.zombies {
-		if !z.dead {
-			all = append(all, z)
-		}
-	}
-	n.zombies = append([]*process(nil), all...)
+	n.zombies = slices.DeleteFunc(n.zombies, func(z *process) bool { return z.dead })
+	all := slices.Clone(n.zombies)
 	if n.running != nil && !n.running.dead {
 		all = append(all, n.running)
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -62,12 +63,13 @@ func Election(cfg Config) world.Report {
 	if len(r.Found) == 0 && cfg.Takeover != TakeoverMixed {
 		r.drill()
 	}
-	return r.report()
+	return r.Report()
 }
 
-func (r *run) report() world.Report {
+// Report says what came of it.
+func (r *run) Report() world.Report {
 	r.Stats["virtual_ms"] = r.w.Now().Milliseconds()
-	return r.Report()
+	return r.Run.Report()
 }
 
 func newRun(cfg Config) *run {
@@ -84,7 +86,8 @@ func newRun(cfg Config) *run {
 		r.doors[scope] = &doorJudge{r: r, scope: scope}
 		r.callers[scope] = newCaller(r, scope)
 	}
-	for i := range cfg.Nodes {
+	r.Sites = []string{"database"}
+	for i := range r.Names {
 		r.nodes = append(r.nodes, newNode(r, i))
 	}
 	r.net = w.NewNetwork(baseLease)
@@ -144,14 +147,14 @@ func (r *run) awaitLeaders() {
 	if r.cfg.Takeover == TakeoverMixed {
 		return
 	}
-	r.violated(Liveness, "ten leases after the last fault a scope does not have exactly one leader with an open act door")
+	r.Violated(Liveness, "ten leases after the last fault a scope does not have exactly one leader with an open act door")
 }
 
 // halted judges a world without further events. A leader or candidate always has a timer, in a
 // mixed world too, so each scope with a candidate must have a leader.
 func (r *run) halted() {
 	if !r.led() {
-		r.violated(Liveness, "no event is left, and a scope with a candidate has no leader with an open act door")
+		r.Violated(Liveness, "no event is left, and a scope with a candidate has no leader with an open act door")
 	}
 }
 
@@ -169,11 +172,15 @@ func (r *run) led() bool {
 	return true
 }
 
-func (r *run) violated(invariant, detail string) {
-	if !(world.Report{Violations: r.Found}).Has(invariant) { // one of each is enough
-		r.Violate(invariant, detail)
+// Violated reports a violation: one of each invariant is enough.
+func (r *run) Violated(invariant, detail string) {
+	if !(world.Report{Violations: r.Found}).Has(invariant) {
+		r.Run.Violated(invariant, detail)
 	}
 }
+
+// places are the ends of all links.
+func (r *run) places() []string { return slices.Concat([]string{databaseName}, r.Names) }
 
 func (r *run) count(what string) { r.Stats[what]++ }
 

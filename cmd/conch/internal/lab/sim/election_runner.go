@@ -35,7 +35,7 @@ func newRunner(p *process, seat election.SeatSettings) *runner {
 // and the gate shut, so the act must be counted before the look.
 func (rn *runner) look() fence.Instant {
 	if rn.doing && rn.latch.Acts() == 0 {
-		rn.p.r.violated(GateRule, rn.scope+": Do looks at its clock before it counts its act")
+		rn.p.r.Violated(GateRule, rn.scope+": Do looks at its clock before it counts its act")
 	}
 	return rn.p.now()
 }
@@ -211,7 +211,7 @@ func (rn *runner) act(t *tenure) {
 		})
 		rn.doing = false
 		if err != nil && !errors.Is(err, fence.ErrShut) {
-			rn.p.r.violated(GateRule, err.Error())
+			rn.p.r.Violated(GateRule, err.Error())
 		}
 	}
 	if !let {

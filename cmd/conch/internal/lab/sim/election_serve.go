@@ -121,7 +121,7 @@ func (db *database) try(c *conn, bids []election.Bid) ([]election.Result, error)
 	results, err := db.store.Try(db.wall(), c.key, bids)
 	for _, age := range db.store.Evicted[ended:] {
 		if age < bids[0].Lease {
-			db.r.violated(EvictsTheOld, fmt.Sprintf("%s: a transaction was ended after it had held the fence for %s, which is less than a lease of %s", bids[0].Scope, age, bids[0].Lease))
+			db.r.Violated(EvictsTheOld, fmt.Sprintf("%s: a transaction was ended after it had held the fence for %s, which is less than a lease of %s", bids[0].Scope, age, bids[0].Lease))
 		}
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func (db *database) won(c *conn, b election.Bid, res *election.Result) {
 	t := res.Token
 	db.r.w.Note(c.p.name, fmt.Sprintf("wins %s, hold %s, epoch", t.Scope, res.Hold), t.Epoch)
 	if last, ok := db.minted[t.Scope]; ok && t.Epoch <= last {
-		db.r.violated(Epochs, fmt.Sprintf("%s: epoch %d was minted after %d", t.Scope, t.Epoch, last))
+		db.r.Violated(Epochs, fmt.Sprintf("%s: epoch %d was minted after %d", t.Scope, t.Epoch, last))
 	}
 	db.minted[t.Scope] = max(db.minted[t.Scope], t.Epoch)
 	db.r.count("mints")

@@ -15,12 +15,7 @@ those of callers included, that epochs only grow, and that somebody leads in the
 whatever locks and transactions other clients hold. Equal flags give equal runs; a
 violation prints the command that repeats it. Exit 1 if there is one.
 
---story plays a story: a text that says what happens, and what has to come of it. It is a
-file, - for the standard input, or one of those that are there:
-
 {stories}
-
-docs/simulation.md teaches to write one.
 
 --break leaves out one rule of the design, to show what it is for. Unless other flags
 are given, nodes, scopes, takeover, locks and leases are then those with which it shows:
@@ -32,7 +27,7 @@ are given, nodes, scopes, takeover, locks and leases are then those with which i
   conch-lab sim election --runs 10000 --json
   conch-lab sim election --seed 3 --break anchor-on-send`,
 		Rules: rules, Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Election,
-		Stories: texts, Kind: kind,
+		Stories: texts, Settings: settings, Stage: newStage,
 	}
 }
 

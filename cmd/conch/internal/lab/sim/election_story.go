@@ -16,76 +16,58 @@ import (
 //go:embed testdata/stories/*.txt
 var texts embed.FS
 
-// kind is what stories of elections can say of their world.
-func kind(cfg *Config) story.Kind {
-	return story.Kind{
-		Settings: []story.Setting{
-			story.Count("nodes", "how many nodes campaign; 3 if it is not said", &cfg.Nodes),
-			{Form: "lease TIME", What: "how long a leader may act without the database; 1s if it is not said", Set: func(a story.Args) error {
-				if cfg.lease = a.Time; a.Time < 500*time.Millisecond || a.Time > time.Minute {
-					return fmt.Errorf("a lease of %s: it is 500ms to 1m0s here", a.Time)
-				}
-				return nil
-			}},
-			{Form: "takeover NAME", What: "strict, fast or keep; strict if it is not said", Set: func(a story.Args) error { cfg.Takeover = election.Takeover(a.Name); return cfg.Validate() }},
-			{Form: "locks NAME", What: "session or process; session if it is not said", Set: func(a story.Args) error { cfg.Locks = a.Name; return cfg.Validate() }},
-			story.Seed(&cfg.Seed),
-		},
-		Begin: func() (story.World, error) {
-			if *cfg = cfg.WithDefaults(); cfg.Seed == 0 {
-				cfg.Seed = 1
+// settings are what stories of elections can say of their world.
+func settings(cfg *Config) []story.Setting {
+	return []story.Setting{
+		story.Count("nodes", "how many nodes campaign; 3 if it is not said", &cfg.Nodes),
+		{Form: "lease TIME", What: "how long a leader may act without the database; 1s if it is not said", Set: func(a story.Args) error {
+			if cfg.lease = a.Time; a.Time < 500*time.Millisecond || a.Time > time.Minute {
+				return fmt.Errorf("a lease of %s: it is 500ms to 1m0s here", a.Time)
 			}
-			if err := cfg.Validate(); err != nil {
-				return nil, err
-			}
-			return newStage(*cfg), nil
-		},
+			return nil
+		}},
+		{Form: "takeover NAME", What: "strict, fast or keep; strict if it is not said", Set: func(a story.Args) error { cfg.Takeover = election.Takeover(a.Name); return cfg.Validate() }},
+		{Form: "locks NAME", What: "session or process; session if it is not said", Set: func(a story.Args) error { cfg.Locks = a.Name; return cfg.Validate() }},
+		story.Seed(&cfg.Seed),
 	}
 }
 
 // stage is an election that a story drives: nothing happens but what it says.
 type stage struct {
-	r     *run
+	*run
+
 	broke bool
 }
 
-func newStage(cfg Config) *stage {
+func newStage(cfg Config) world.Stage {
 	r := newRun(cfg)
 	r.quiet = true
 	r.Say = func(who, what string) { r.Tell(r.w.Now(), who, what) }
-	places := []string{databaseName}
 	for _, n := range r.nodes {
-		places = append(places, n.name)
 		r.w.After(r.w.Between(0, 10*time.Millisecond), func() {
 			if n.running == nil { // the story may be over by then
 				n.boot(n.name)
 			}
 		})
 	}
-	r.net.Calm(places)
+	r.net.Calm(r.places())
 	for _, scope := range r.scopes {
 		r.callers[scope].call()
 	}
-	return &stage{r: r}
+	return &stage{run: r}
 }
 
 // scope is the one that stories are about.
-func (s *stage) scope() string { return s.r.scopes[0] }
-
-// Now implements story.World.
-func (s *stage) Now() time.Duration { return s.r.w.Now() }
-
-// After implements story.World.
-func (s *stage) After(wait time.Duration, do func()) { s.r.w.After(wait, do) }
+func (s *stage) scope() string { return s.scopes[0] }
 
 // Step implements story.World. It tells too that an act door opens, or shuts by its own clock, which is no event.
 func (s *stage) Step() bool {
 	before := s.leads()
 	if !s.broke && before != nil { // some rules are broken only once a process leads
 		s.broke = true
-		s.r.breakStore()
+		s.breakStore()
 	}
-	more := s.r.step()
+	more := s.step()
 	now := s.leads()
 	if before != nil && !before.shut && now != before {
 		s.tellsAt(before, before.deadline, "may act no more, by its own clock")
@@ -93,43 +75,29 @@ func (s *stage) Step() bool {
 	if now != nil && now != before {
 		s.tellsAt(now, now.actFrom, "leads, and may act")
 	}
-	return more && len(s.r.Found) == 0
+	return more && len(s.Found) == 0
 }
 
 // tellsAt tells what the clock of a term's node has brought since the last event.
 func (s *stage) tellsAt(t *tenure, at fence.Instant, what string) {
-	s.r.Remark(min(t.p.node.clock.When(int64(at)), s.Now()), t.p.node.name, what)
+	s.Remark(min(t.p.node.clock.When(int64(at)), s.Now()), t.p.node.name, what)
 }
-
-// Report is what came of it.
-func (s *stage) Report() world.Report { return s.r.report() }
-
-// Violated implements story.World.
-func (s *stage) Violated(invariant, detail string) { s.r.violated(invariant, detail) }
 
 // End implements story.World: no more faults, and the election has to settle.
 func (s *stage) End() {
-	s.r.tell("the world", "has no more faults")
-	for _, n := range s.r.nodes {
+	s.tell("the world", "has no more faults")
+	for _, n := range s.nodes {
 		for _, p := range n.living() {
 			for p.stops > 0 {
 				p.thaw()
 			}
 		}
 	}
-	s.r.awaitLeaders()
+	s.awaitLeaders()
 }
 
-// Nodes implements story.World.
-func (s *stage) Nodes() (names []string) {
-	for _, n := range s.r.nodes {
-		names = append(names, n.name)
-	}
-	return names
-}
-
-// Places implements story.World.
-func (s *stage) Places() []string { return []string{"database"} }
+// Node implements story.World.
+func (s *stage) Node(name string) story.Node { return s.node(name) }
 
 // Leader implements story.World: the node whose act door is open.
 func (s *stage) Leader() string {
@@ -139,7 +107,7 @@ func (s *stage) Leader() string {
 	return ""
 }
 
-func (s *stage) leads() *tenure { return s.r.doors[s.scope()].leader() }
+func (s *stage) leads() *tenure { return s.doors[s.scope()].leader() }
 
 func (r *run) node(name string) *node {
 	for _, n := range r.nodes {

@@ -3,6 +3,8 @@ package stage
 import (
 	"math/rand/v2"
 	"slices"
+
+	"github.com/conchhq/conch/internal/world"
 )
 
 // Deck deals the kinds of faults of a plan: first each kind once, in a random order, then any by weight. Equal random numbers deal
@@ -25,17 +27,7 @@ func NewDeck[K comparable](random *rand.Rand, kinds []K, weight func(K) int) *De
 
 // Deal returns the next kind. Each takes one random number, those that come first too.
 func (d *Deck[K]) Deal() (kind K) {
-	total := 0
-	for _, k := range d.kinds {
-		total += d.weight(k)
-	}
-	at := d.random.IntN(total)
-	for _, k := range d.kinds {
-		if at -= d.weight(k); at < 0 {
-			kind = k
-			break
-		}
-	}
+	kind = world.Weighed(d.random.IntN, d.kinds, d.weight)
 	if d.dealt++; d.dealt <= len(d.First) {
 		return d.First[d.dealt-1]
 	}

@@ -3,13 +3,12 @@
 package swarm
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"runtime"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Config describes a demo.
@@ -34,14 +33,10 @@ const (
 
 // Validate returns all faults of the configuration.
 func (c Config) Validate() error {
-	var faults []error
-	if c.Nodes < leastNodes || c.Nodes > mostNodes {
-		faults = append(faults, fmt.Errorf("--nodes %d is not between %d, of which %d are electors, and %d", c.Nodes, leastNodes, electors, mostNodes))
-	}
-	if c.Duration <= 0 {
-		faults = append(faults, errors.New("--duration must be positive"))
-	}
-	return errors.Join(faults...)
+	var f faults.List
+	f.Add(c.Nodes < leastNodes || c.Nodes > mostNodes, "--nodes %d is not between %d, of which %d are electors, and %d", c.Nodes, leastNodes, electors, mostNodes)
+	f.Add(c.Duration <= 0, "--duration must be positive")
+	return f.All()
 }
 
 // What the nodes are told.

@@ -1,12 +1,13 @@
 package worker
 
 import (
-	"errors"
+	"cmp"
 	"log/slog"
 	"time"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Config describes one worker. Scope, ID, Database and Dir are required.
@@ -34,12 +35,12 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Lease = orElse(c.Lease, 3*time.Second)
-	c.Takeover = orElse(c.Takeover, election.Strict)
-	c.LedgerPace = orElse(c.LedgerPace, 10*time.Millisecond)
-	c.OutsidePace = orElse(c.OutsidePace, 5*time.Millisecond)
-	c.OutsideWork = orElse(c.OutsideWork, time.Millisecond)
-	c.OutsideMost = orElse(c.OutsideMost, 200*time.Millisecond)
+	c.Lease = cmp.Or(c.Lease, 3*time.Second)
+	c.Takeover = cmp.Or(c.Takeover, election.Strict)
+	c.LedgerPace = cmp.Or(c.LedgerPace, 10*time.Millisecond)
+	c.OutsidePace = cmp.Or(c.OutsidePace, 5*time.Millisecond)
+	c.OutsideWork = cmp.Or(c.OutsideWork, time.Millisecond)
+	c.OutsideMost = cmp.Or(c.OutsideMost, 200*time.Millisecond)
 	if c.Report == nil {
 		c.Report = func(Report) {}
 	}
@@ -49,20 +50,10 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func orElse[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
-}
-
 // Validate returns all faults of the configuration.
 func (c Config) Validate() error {
-	var faults []error
-	faults = append(faults, election.ValidScope(c.Scope), election.ValidID(c.ID))
-	if c.Dir == "" {
-		faults = append(faults, errors.New("worker: Config.Dir is missing: the evidence needs a folder"))
-	}
-	return errors.Join(faults...)
+	f := faults.List{Of: "worker: "}
+	f.Join(election.ValidScope(c.Scope), election.ValidID(c.ID))
+	f.Add(c.Dir == "", "Config.Dir is missing: the evidence needs a folder")
+	return f.All()
 }

@@ -58,10 +58,10 @@ func (r *run) judgeLanded(f ledger.Fact, number uint64) {
 	}
 	r.Stats["landed"]++
 	if len(all) > 1 {
-		r.Violate(OnceLanded, fmt.Sprintf("%s is in the chain %d times, by %v and %v", w.key, len(all), all[0].Intent, all[1].Intent))
+		r.Violated(OnceLanded, fmt.Sprintf("%s is in the chain %d times, by %v and %v", w.key, len(all), all[0].Intent, all[1].Intent))
 	}
 	if w.result != nil && !w.result.Confirmed && !w.lost {
-		r.Violate(ToldTheTruth, fmt.Sprintf("%s landed in block %d, after its user was told that it was reverted", w.key, number))
+		r.Violated(ToldTheTruth, fmt.Sprintf("%s landed in block %d, after its user was told that it was reverted", w.key, number))
 	}
 }
 
@@ -287,7 +287,7 @@ func (r *run) judgeEnd() {
 	for _, k := range r.order {
 		w := r.wishes[k]
 		if w.accepted > 0 && !w.lost && w.result == nil {
-			r.Violate(EveryIntentEnds, fmt.Sprintf("%s of %s has not ended: %s", w.key, w.node.name, w.node.describe(w)))
+			r.Violated(EveryIntentEnds, fmt.Sprintf("%s of %s has not ended: %s", w.key, w.node.name, w.node.describe(w)))
 		}
 		if w.result != nil && w.result.Confirmed {
 			r.Check(len(r.chain.facts[w.payload]) == 1, ToldTheTruth, "%s was told confirmed, and is in the chain %d times", w.key, len(r.chain.facts[w.payload]))

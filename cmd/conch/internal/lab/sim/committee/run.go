@@ -103,12 +103,13 @@ func Run(cfg Config) world.Report {
 	}
 	r.judgeSkips()
 	r.judgeWhole()
-	return r.report()
+	return r.Report()
 }
 
-func (r *run) report() world.Report {
+// Report says what came of it.
+func (r *run) Report() world.Report {
 	r.Stats["virtual_ms"], r.Took = r.w.Now().Milliseconds(), r.took()
-	return r.Report()
+	return r.Run.Report()
 }
 
 func newRun(cfg Config) *run {
@@ -126,11 +127,8 @@ func newRun(cfg Config) *run {
 	if cfg.told.On() {
 		r.scene, r.words = &scene{}, newTeller(r)
 	}
-	var names []string
-	for i := range cfg.Nodes {
-		name := fmt.Sprintf("node-%d", i+1)
+	for _, name := range r.Names {
 		a := ledger.Account(name)
-		names = append(names, name)
 		r.contract.Members = append(r.contract.Members, a)
 		n := &node{r: r, account: a, name: name, db: newDatabase()}
 		r.nodes, r.byAccount[a], r.rank[a] = append(r.nodes, n), n, int(w.Draw()>>40)
@@ -142,7 +140,7 @@ func newRun(cfg Config) *run {
 		if r.quiet = true; r.scene == nil && cfg.Seed%2 == 0 {
 			r.sleepAfter = 3 * time.Second
 		}
-		r.net.Calm(names)
+		r.net.Calm(r.Names)
 		return r
 	}
 	r.odds = odds{reorganisation: 0.05, cancel: 0.05, stuck: 0.02, gone: 0.02, commit: 0.004, fails: 0.02}
@@ -186,9 +184,7 @@ func (r *run) settled() bool {
 // calm ends the faults.
 func (r *run) calm() {
 	r.quiet, r.calmed = true, r.w.Now()
-	var names []string
 	for _, n := range r.nodes {
-		names = append(names, n.name)
 		n.lag, n.away = 0, [3]time.Duration{}
 		if !n.up {
 			n.boot()
@@ -196,7 +192,7 @@ func (r *run) calm() {
 		n.drain(false)
 		r.calmed = max(r.calmed, n.followed)
 	}
-	r.net.Calm(names)
+	r.net.Calm(r.Names)
 	r.tell("the world", "has no more faults")
 }
 

@@ -25,12 +25,7 @@ there is one.
 
 {scenes}
 
---story plays a story: a text that says what happens, and what has to come of it. It is a
-file, - for the standard input, or one of those that are there:
-
 {stories}
-
-docs/simulation.md teaches to write one.
 
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows:
@@ -45,7 +40,7 @@ which it shows:
   conch-lab sim sequencer --runs 20 --break sequence-per-intent`,
 		Rules: rules, Scenes: slices.Concat(scenes, withLies()),
 		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
-		Stories: texts, Kind: kind,
+		Stories: texts, Settings: settings, Stage: newStage,
 	}
 }
 

@@ -2,8 +2,6 @@ package committee
 
 import (
 	"embed"
-	"fmt"
-	"time"
 
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/story"
@@ -16,57 +14,38 @@ import (
 //go:embed testdata/stories/*.txt
 var texts embed.FS
 
-// kind is what stories of committees can say of their world. Without a length of its ranges a story has one range.
-func kind(cfg *Config) story.Kind {
-	blocks := 1000
-	cfg.Nodes = 4
-	return story.Kind{
-		Settings: []story.Setting{
-			story.Count("nodes", "how many organisations; 4 if it is not said", &cfg.Nodes),
-			story.Count("needed", "how many endorsements an attempt needs; a majority if it is not said", &cfg.Needed),
-			story.Count("range", "for how many blocks the ranking stays the same; 1000 if it is not said", &blocks),
-			{Form: "policy NAME", What: "by which the committee is ranked", Set: func(a story.Args) error { cfg.Policy = a.Name; return nil }},
-			story.Seed(&cfg.Seed),
-		},
-		Begin: func() (story.World, error) {
-			cfg.Range = uint64(blocks)
-			*cfg = cfg.WithDefaults()
-			if err := cfg.Validate(); err != nil {
-				return nil, err
-			}
-			r := newRun(*cfg)
-			r.Say = func(who, what string) { r.tell(who, "%s", what) }
-			r.begin()
-			return &stage{r}, nil
-		},
+// settings are what stories of committees can say of their world. Without a length of its ranges a story has one range.
+func settings(cfg *Config) []story.Setting {
+	cfg.Nodes, cfg.Range = 4, 1000
+	return []story.Setting{
+		story.Count("nodes", "how many organisations; 4 if it is not said", &cfg.Nodes),
+		story.Count("needed", "how many endorsements an attempt needs; a majority if it is not said", &cfg.Needed),
+		{Form: "range NUMBER", What: "for how many blocks the ranking stays the same; 1000 if it is not said", Set: func(a story.Args) error { cfg.Range = uint64(a.Number); return nil }},
+		{Form: "policy NAME", What: "by which the committee is ranked", Set: func(a story.Args) error { cfg.Policy = a.Name; return nil }},
+		story.Seed(&cfg.Seed),
 	}
 }
 
 // stage is a committee that a story drives: nothing happens but what it says.
-type stage struct{ r *run }
+type stage struct{ *run }
 
-// Now implements story.World.
-func (s *stage) Now() time.Duration { return s.r.w.Now() }
-
-// After implements story.World.
-func (s *stage) After(wait time.Duration, do func()) { s.r.w.After(wait, do) }
+func newStage(cfg Config) world.Stage {
+	r := newRun(cfg)
+	r.Say = func(who, what string) { r.tell(who, "%s", what) }
+	r.begin()
+	return &stage{r}
+}
 
 // Step implements story.World. What a node says is told before the next line of the story is.
 func (s *stage) Step() bool {
-	more := s.r.w.Step()
-	s.r.words.flush()
-	return more && len(s.r.Found) == 0
+	more := s.w.Step()
+	s.words.flush()
+	return more && len(s.Found) == 0
 }
-
-// Report is what came of it.
-func (s *stage) Report() world.Report { return s.r.report() }
-
-// Violated implements story.World.
-func (s *stage) Violated(invariant, detail string) { s.r.Check(false, invariant, "%s", detail) }
 
 // End implements story.World: no more faults, every intent has to end, and then nothing is said any more.
 func (s *stage) End() {
-	r := s.r
+	r := s.run
 	r.chain.frozen = ""
 	for _, n := range r.nodes {
 		n.slow, n.stay = 0, false
@@ -78,20 +57,12 @@ func (s *stage) End() {
 	r.judgeWhole()
 }
 
-// Nodes implements story.World.
-func (s *stage) Nodes() (names []string) {
-	for _, n := range s.r.nodes {
-		names = append(names, n.name)
-	}
-	return names
-}
-
-// Places implements story.World.
-func (s *stage) Places() []string { return nil }
+// Node implements story.World.
+func (s *stage) Node(name string) story.Node { return s.node(name) }
 
 // Leader implements story.World: the node that the ranking names, if it runs.
 func (s *stage) Leader() string {
-	n := s.r.byAccount[ledger.Account(s.r.committee.Order(s.inRange(0))[0])]
+	n := s.byAccount[ledger.Account(s.committee.Order(s.inRange(0))[0])]
 	if !n.up {
 		return ""
 	}
@@ -100,17 +71,8 @@ func (s *stage) Leader() string {
 
 // inRange is the range of the final block, or of one some blocks later.
 func (s *stage) inRange(later uint64) ranking.Range {
-	return s.r.committee.RangeOf(s.r.chain.final.Number() + later)
+	return s.committee.RangeOf(s.chain.final.Number() + later)
 }
 
 // node returns a node by its name.
-func (s *stage) node(name string) *node { return s.r.byAccount[ledger.Account(name)] }
-
-// running returns a node that runs, or an error.
-func (s *stage) running(name string) (*node, error) {
-	n := s.node(name)
-	if !n.up {
-		return nil, fmt.Errorf("%s does not run", name)
-	}
-	return n, nil
-}
+func (s *stage) node(name string) *node { return s.byAccount[ledger.Account(name)] }

@@ -30,11 +30,11 @@ func (s *stage) Facts() []story.Fact {
 	}
 	return []story.Fact{
 		{Form: "ended", What: "every intent has ended", Holds: s.ended},
-		number("confirmed NUMBER", "so many intents have ended as confirmed", func() int64 { return s.r.Stats["confirmed"] }),
-		number("reverted NUMBER", "so many intents have ended as reverted", func() int64 { return s.r.Stats["reverted"] }),
-		number("landed NUMBER", "so many intents are in a block", func() int64 { return s.r.Stats["landed"] }),
-		number("skipped NUMBER", "so many entries were in a block in vain", func() int64 { return s.r.Stats["skipped"] }),
-		number("block NUMBER", "the last block", func() int64 { return int64(s.r.chain.head.Number()) }),
+		number("confirmed NUMBER", "so many intents have ended as confirmed", func() int64 { return s.Stats["confirmed"] }),
+		number("reverted NUMBER", "so many intents have ended as reverted", func() int64 { return s.Stats["reverted"] }),
+		number("landed NUMBER", "so many intents are in a block", func() int64 { return s.Stats["landed"] }),
+		number("skipped NUMBER", "so many entries were in a block in vain", func() int64 { return s.Stats["skipped"] }),
+		number("block NUMBER", "the last block", func() int64 { return int64(s.chain.head.Number()) }),
 		number("range NUMBER", "of the last final block", func() int64 { return int64(s.inRange(0)) }),
 		number("next range NUMBER", "of the block after that", func() int64 { return int64(s.inRange(1)) }),
 		{Form: "granted NODE", What: "a grant of it is stored", Holds: func(a story.Args) (bool, string) {
@@ -46,8 +46,8 @@ func (s *stage) Facts() []story.Fact {
 }
 
 func (s *stage) ended(story.Args) (bool, string) {
-	for _, k := range s.r.order {
-		if w := s.r.wishes[k]; w.result == nil {
+	for _, k := range s.order {
+		if w := s.wishes[k]; w.result == nil {
 			return false, fmt.Sprintf("%s of %s has not: %s", w.key, w.node.name, w.node.describe(w))
 		}
 	}
@@ -71,29 +71,29 @@ func (s *stage) submit(a story.Args) error {
 			amount = n
 		}
 	}
-	s.r.wish(1, s.node(a.Node()), a.Text, amount)
+	s.wish(1, s.node(a.Node()), a.Text, amount)
 	return nil
 }
 
 func (s *stage) hold(a story.Args) error {
-	s.r.chain.frozen = s.node(a.Node()).account
-	s.r.tell("the chain", "takes nothing of %s", a.Node())
+	s.chain.frozen = s.node(a.Node()).account
+	s.tell("the chain", "takes nothing of %s", a.Node())
 	return nil
 }
 
 func (s *stage) release(story.Args) error {
-	s.r.chain.frozen = ""
-	s.r.tell("the chain", "takes everything")
+	s.chain.frozen = ""
+	s.tell("the chain", "takes everything")
 	return nil
 }
 
 func (s *stage) late(a story.Args, by time.Duration) error {
 	s.node(a.Node()).lag = by
-	s.r.lagged = max(s.r.lagged, by)
+	s.lagged = max(s.lagged, by)
 	if by > 0 {
-		s.r.tell(a.Node(), "hears of blocks %s late", by)
+		s.tell(a.Node(), "hears of blocks %s late", by)
 	} else {
-		s.r.tell(a.Node(), "hears of blocks as before")
+		s.tell(a.Node(), "hears of blocks as before")
 	}
 	return nil
 }
@@ -101,63 +101,50 @@ func (s *stage) late(a story.Args, by time.Duration) error {
 func (s *stage) slow(a story.Args, by time.Duration) error {
 	s.node(a.Node()).slow = by
 	if by > 0 {
-		s.r.tell(a.Node(), "says everything %s late", by)
+		s.tell(a.Node(), "says everything %s late", by)
 	} else {
-		s.r.tell(a.Node(), "says everything as before")
+		s.tell(a.Node(), "says everything as before")
 	}
 	return nil
 }
 
-// Kill implements story.World.
-func (s *stage) Kill(node string) error {
-	n, err := s.running(node)
-	if err == nil {
-		s.r.tell(n.name, "is killed")
-		n.stay = true
-		n.crash("")
-	}
-	return err
+// Runs implements story.Node.
+func (n *node) Runs() bool { return n.up }
+
+// Stands implements story.Node.
+func (n *node) Stands() bool { return false }
+
+// Kill implements story.Node.
+func (n *node) Kill() {
+	n.r.tell(n.name, "is killed")
+	n.stay = true
+	n.crash("")
 }
 
-// Start implements story.World.
-func (s *stage) Start(node string) error {
-	n := s.node(node)
-	if n.up {
-		return fmt.Errorf("%s runs", node)
-	}
+// Start implements story.Node.
+func (n *node) Start() {
 	n.stay = false
 	n.boot()
-	return nil
 }
 
-var errNoFreeze = errors.New("no organisation stands still in this world: kill it, or make it slow")
+// Freeze implements story.Node.
+func (n *node) Freeze() error {
+	return errors.New("cannot stand still in this world: kill it, or make it slow")
+}
 
-// Freeze implements story.World.
-func (s *stage) Freeze(string) error { return errNoFreeze }
-
-// Thaw implements story.World.
-func (s *stage) Thaw(string) error { return errNoFreeze }
+// Thaw implements story.Node.
+func (n *node) Thaw() {}
 
 // Cut implements story.World.
 func (s *stage) Cut(l story.Link) error {
-	s.r.tell("the network", "%s", l.Cut())
-	s.link(l, s.r.net.Cut)
+	s.tell("the network", "%s", l.Cut())
+	l.Ways(s.net.Cut)
 	return nil
 }
 
 // Heal implements story.World.
 func (s *stage) Heal(l story.Link) error {
-	s.r.tell("the network", "%s", l.Healed())
-	s.link(l, s.r.net.Heal)
+	s.tell("the network", "%s", l.Healed())
+	l.Ways(s.net.Heal)
 	return nil
-}
-
-func (s *stage) link(l story.Link, do func(from, to string)) {
-	for _, a := range l.Nodes {
-		for _, b := range l.Places {
-			if do(a, b); !l.OneWay {
-				do(b, a)
-			}
-		}
-	}
 }

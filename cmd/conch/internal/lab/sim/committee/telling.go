@@ -78,10 +78,7 @@ func (t *teller) text(n, to *node, body wire.Body) string {
 		if len(b.Avoid) > 0 {
 			avoid = ", since it cannot reach " + t.accounts(b.Avoid)
 		}
-		var all []ledger.Sequence
-		for _, o := range b.Intents {
-			all = append(all, o.Sequence)
-		}
+		all := each(b.Intents, func(o wire.Offer) ledger.Sequence { return o.Sequence })
 		return fmt.Sprintf("delegates %s for range %d%s", t.intents(n, all), b.Range, avoid)
 	case wire.Accepted:
 		return "accepts"
@@ -96,11 +93,7 @@ func (t *teller) text(n, to *node, body wire.Body) string {
 	case wire.Endorsed:
 		return t.verdicts(b)
 	case wire.AskGrant:
-		var all []wire.Step
-		for _, item := range b.Items {
-			all = append(all, item.Step)
-		}
-		return "asks for the grant of " + t.steps(to, all)
+		return "asks for the grant of " + t.steps(to, each(b.Items, func(item wire.GrantStep) wire.Step { return item.Step }))
 	case wire.Granted:
 		return t.grants(n, b)
 	}
@@ -111,11 +104,7 @@ func (t *teller) text(n, to *node, body wire.Body) string {
 func (t *teller) afterwards(to *node, body wire.Body) string {
 	switch b := body.(type) {
 	case wire.Dispatched:
-		var all []ledger.Sequence
-		for _, h := range b.Items {
-			all = append(all, h.Sequence)
-		}
-		return "has dispatched " + t.intents(to, all)
+		return "has dispatched " + t.intents(to, each(b.Items, func(h wire.Handed) ledger.Sequence { return h.Sequence }))
 	case wire.Noted:
 		return "has noted it"
 	case wire.Returned:
@@ -127,10 +116,7 @@ func (t *teller) afterwards(to *node, body wire.Body) string {
 	case wire.AskHandover:
 		return fmt.Sprintf("asks what is dispatched, since it coordinates range %d", b.Range)
 	case wire.Handover:
-		var all []wire.Whole
-		for _, e := range b.Entries {
-			all = append(all, e.Whole)
-		}
+		all := each(b.Entries, func(e wire.Inherited) wire.Whole { return e.Whole })
 		return "has dispatched, and the ledger has not decided: " + t.wholes(all)
 	case wire.AskAttempts:
 		return "asks for the contents of what has landed"
@@ -179,40 +165,35 @@ func (t *teller) verdicts(b wire.Endorsed) string {
 }
 
 func (t *teller) steps(owner *node, steps []wire.Step) string {
-	var all []ledger.Sequence
-	for _, s := range steps {
-		all = append(all, s.Sequence)
-	}
-	return t.intents(owner, all)
+	return t.intents(owner, each(steps, func(s wire.Step) ledger.Sequence { return s.Sequence }))
 }
 
 func (t *teller) wholes(all []wire.Whole) string {
-	var names []string
-	for _, w := range all {
-		names = append(names, t.intents(t.r.byAccount[w.Attempt.Owner], []ledger.Sequence{w.Attempt.Sequence}))
-	}
-	return list(names)
+	return list(each(all, func(w wire.Whole) string {
+		return t.intents(t.r.byAccount[w.Attempt.Owner], []ledger.Sequence{w.Attempt.Sequence})
+	}))
 }
 
 // intents names intents of an owner.
 func (t *teller) intents(owner *node, all []ledger.Sequence) string {
-	var names []string
-	for _, s := range all {
-		name := "an intent that is lost"
+	return list(each(all, func(s ledger.Sequence) string {
 		if at, is := owner.db.place[s]; is {
-			name = owner.db.intents[at].Key
+			return owner.db.intents[at].Key
 		}
-		names = append(names, name)
-	}
-	return list(names)
+		return "an intent that is lost"
+	}))
 }
 
 func (t *teller) accounts(all []ledger.Account) string {
-	var names []string
-	for _, a := range all {
-		names = append(names, t.r.byAccount[a].name)
+	return list(each(all, func(a ledger.Account) string { return t.r.byAccount[a].name }))
+}
+
+// each returns what there is of each.
+func each[A, B any](all []A, of func(A) B) (found []B) {
+	for _, one := range all {
+		found = append(found, of(one))
 	}
-	return list(names)
+	return found
 }
 
 func list(names []string) string {
@@ -262,10 +243,7 @@ func (t *teller) dispatches(n *node, entries []ledger.Entry) {
 	if t == nil {
 		return
 	}
-	var all []wire.Whole
-	for _, e := range entries {
-		all = append(all, wire.Whole{Attempt: e.Attempt})
-	}
+	all := each(entries, func(e ledger.Entry) wire.Whole { return wire.Whole{Attempt: e.Attempt} })
 	t.say(n, "has stored the dispatch of %s, and submits it", t.wholes(all))
 }
 

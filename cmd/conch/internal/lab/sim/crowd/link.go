@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/gossip/agent"
+	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/transport"
 )
 
 // link is one connection. Its two ends may see it end at different instants.
 type link struct {
-	by   *node // who has dialled
-	born time.Duration
-	held [2]time.Duration // until when it stalls: what the dialler says, and what the other one says
-	last [2]time.Duration // when the last word of each arrives
-	slow [2]time.Duration // since when it stalls
+	by      *node // who has dialled
+	born    time.Duration
+	streams [2]world.Stream  // where what is lost comes later: what the dialler says, and what the other one says
+	last    [2]time.Duration // when the last word of each arrives
 }
 
 // says is which of its two directions a node sends in.

@@ -127,11 +127,14 @@ func (r *run) carry(n, to *node, arrive func()) {
 		return
 	}
 	l, wait := e.link, r.delay()
+	lost := func() bool { return r.w.Chance(float64(r.cfg.Loss) / 100) }
 	switch {
 	case r.cfg.Loss == 0 || r.grows:
 	case r.cfg.Stalls:
-		wait = r.stall(l, n, wait)
-	case r.w.Chance(float64(r.cfg.Loss) / 100):
+		s, now := &l.streams[l.says(n)], r.w.Now()
+		s.Loses(now, 2*round, 64*round, lost)
+		wait = s.Arrives(now+wait) - now
+	case lost():
 		return
 	}
 	last := &l.last[l.says(n)]
@@ -143,23 +146,6 @@ func (r *run) carry(n, to *node, arrive func()) {
 			}
 		}
 	})
-}
-
-// stall returns when a message arrives on a connection that repeats what is lost: after two rounds, then four, and so
-// on. What is sent meanwhile waits for it, and comes with it.
-func (r *run) stall(l *link, n *node, wait time.Duration) time.Duration {
-	held := &l.held[l.says(n)]
-	if *held <= r.w.Now() {
-		for again := 2 * round; r.w.Chance(float64(r.cfg.Loss)/100) && again < 64*round; again *= 2 {
-			if *held <= r.w.Now() {
-				l.slow[l.says(n)] = r.w.Now()
-			}
-			*held = max(*held, r.w.Now()) + again
-		}
-	}
-	at := max(r.w.Now()+wait, *held+1)
-	*held = max(*held, at)
-	return at - r.w.Now()
 }
 
 // takes has a process take what arrives, which may say when electors have said what; or keeps it together with all else, while a process

@@ -30,8 +30,7 @@ func (r *run) comes(from, to *node) bool {
 	half := time.Duration(r.cfg.Diameter) * round
 	if r.cfg.Electors == 0 {
 		return r.inReach(from, to, func(n *node, e *end) bool {
-			way := e.link.says(n)
-			return e.link.held[way] <= r.w.Now() || r.w.Now()-e.link.slow[way] < half
+			return e.link.streams[e.link.says(n)].Stalls(r.w.Now()) < half
 		})
 	}
 	return to.words == nil || r.w.Now()-to.words[from.index] < half

@@ -58,12 +58,13 @@ func Run(cfg Config) world.Report {
 	}
 	r.Until(r.begun+end, nil)
 	r.conclude()
-	return r.report()
+	return r.Report()
 }
 
-func (r *run) report() world.Report {
+// Report says what came of it.
+func (r *run) Report() world.Report {
 	r.Stats["steps"] = int64(r.w.Steps())
-	return r.Report()
+	return r.Run.Report()
 }
 
 // begin has all nodes begin within one round: where the overlay is, or with it.
@@ -102,8 +103,8 @@ func newRun(cfg Config) *run {
 		oneWay: map[[2]*node]bool{}, refusals: map[error][]*node{},
 		news: map[string]time.Duration{}, judge: newJudge(),
 	}
-	for i := range cfg.Nodes {
-		n := &node{r: r, index: i, name: fmt.Sprintf("node-%d", i+1), elector: i < cfg.Electors, troubled: -never, senior: w.Draw() >> 60}
+	for i, name := range r.Names {
+		n := &node{r: r, index: i, name: name, elector: i < cfg.Electors, troubled: -never, senior: w.Draw() >> 60}
 		n.subject = wire.Subject{byte(w.Draw()), byte(i >> 8), byte(i), 1}
 		ppm := int64(w.Pick(2*skew*10_000+1) - skew*10_000)
 		if r.open() {

@@ -167,13 +167,11 @@ func mute(r *run) {
 
 func flapping(r *run) {
 	r.then(func(l *node) {
-		var flap func()
-		flap = func() {
+		r.w.Again(0, func() time.Duration {
 			r.silence(l, true)
 			r.w.After(30*round, func() { r.silence(l, false) })
-			r.w.After(100*round, flap)
-		}
-		flap()
+			return 100 * round
+		})
 	})
 }
 
@@ -190,13 +188,11 @@ func frozen(r *run) {
 // sick has the leader stand still, and wake for too short a time to be of use.
 func sick(r *run) {
 	r.then(func(l *node) {
-		var turn func()
-		turn = func() {
+		r.w.Again(0, func() time.Duration {
 			r.pause(l, true)
 			r.w.After(5*round, func() { r.pause(l, false) })
-			r.w.After(7*round, turn)
-		}
-		turn()
+			return 7 * round
+		})
 		r.w.After(30*round, func() { r.replaced(l, 80) })
 	})
 }
@@ -229,18 +225,17 @@ func withdrawn(r *run) {
 // churn replaces one node in a hundred each round, for so many rounds.
 func (r *run) churn(spared []*node, lasts float64) {
 	end := r.w.Now() + time.Duration(lasts*float64(round))
-	var next func()
-	next = func() {
+	r.w.Again(0, func() time.Duration {
 		n := r.nodes[r.w.Pick(len(r.nodes))]
 		if n.up && !slices.Contains(spared, n) {
 			r.crash(n)
 			r.w.After(4*round, func() { r.restart(n) })
 		}
-		if r.w.Now() < end {
-			r.w.After(round*100/time.Duration(len(r.nodes)), next)
+		if r.w.Now() >= end {
+			return 0
 		}
-	}
-	next()
+		return round * 100 / time.Duration(len(r.nodes))
+	})
 }
 
 // lapsed wants that after some time nobody believes in a dead leader.
@@ -320,19 +315,17 @@ func runaway(r *run) {
 // lies has a node say a heartbeat of somebody in each round, to all its peers, with its own signature.
 func (r *run) lies(bad, of *node, beat wire.Heartbeat) {
 	s := wire.Said{Statement: wire.Statement{Subject: of.subject, Incarnation: uint64(of.lives), Sequence: 1 << 40, Namespace: namespace, Body: beat.Body()}}
-	var say func()
-	say = func() {
+	r.w.Again(0, func() time.Duration {
 		if r.quiet {
-			return
+			return 0
 		}
 		s.Sequence++
 		s.Signature = sign(bad.subject, s.Signed())
 		for _, e := range bad.ends {
 			r.says(bad, e.to.name, s)
 		}
-		r.w.After(round, say)
-	}
-	say()
+		return round
+	})
 }
 
 // news has nodes publish.

@@ -22,12 +22,7 @@ command that repeats it. Exit 1 if there is one.
 
 {scenes}
 
---story plays a story: a text that says what happens, and what has to come of it. It is a
-file, - for the standard input, or one of those that are there:
-
 {stories}
-
-docs/simulation.md teaches to write one.
 
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows. All but own-signature and age-travels are left out by a patch of the
@@ -44,7 +39,7 @@ source: that needs Go, and a current folder in conch's source.
   conch-lab sim gossip --break peer-cache --runs 8`,
 		Rules: rules, Scenes: scenes,
 		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
-		Stories: texts, Kind: kind,
+		Stories: texts, Settings: settings, Stage: newStage,
 	}
 }
 

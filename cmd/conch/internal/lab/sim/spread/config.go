@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 const (
@@ -45,7 +45,7 @@ func (c Config) WithDefaults() Config {
 // Validate returns every fault.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
-	var f world.Faults
+	var f faults.List
 	f.Add(c.Loss < 0 || c.Loss > 50, "a loss of %d %%: 0 to 50", c.Loss)
 	f.Add(c.Size < 0 || c.Size > 1<<20, "a diff of %d bytes: a mebibyte at most", c.Size)
 	f.Add(c.Entries < 1 || c.Every < 0 || c.Settle < 0 || c.Uplink < 1, "a number is below its least")

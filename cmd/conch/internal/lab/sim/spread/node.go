@@ -3,6 +3,7 @@ package spread
 import (
 	"time"
 
+	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
 )
@@ -13,15 +14,12 @@ type node struct {
 	index int
 	m     *follower.Machine
 	near  []int
-	links map[int]*link
+	links map[int]*world.Stream
 	head  uint64        // the newest that it has passed on
 	told  int           // who has brought it
 	free  time.Duration // its uplink is
 	bytes int64
 }
-
-// link is one direction of a connection.
-type link struct{ held time.Duration }
 
 // begin has a node find its peers, and time pass for it.
 func (n *node) begin() {
@@ -107,15 +105,9 @@ func (n *node) send(to, size int, arrive func(o *node)) {
 	n.free = max(n.free, w.Now()) + time.Duration(size)*time.Second/time.Duration(n.r.cfg.Uplink)
 	l := n.links[to]
 	if l == nil {
-		l = &link{}
+		l = &world.Stream{}
 		n.links[to] = l
 	}
-	if l.held <= n.free {
-		for again := stall; n.r.cfg.Loss > 0 && w.Chance(float64(n.r.cfg.Loss)/100) && again < mostStall; again *= 2 {
-			l.held = max(l.held, n.free) + again
-		}
-	}
-	at := max(n.free+w.Between(leastDelay, mostDelay), l.held+1)
-	l.held = max(l.held, at)
-	w.After(at-w.Now(), func() { arrive(n.r.nodes[to]) })
+	l.Loses(n.free, stall, mostStall, func() bool { return n.r.cfg.Loss > 0 && w.Chance(float64(n.r.cfg.Loss)/100) })
+	w.After(l.Arrives(n.free+w.Between(leastDelay, mostDelay))-w.Now(), func() { arrive(n.r.nodes[to]) })
 }

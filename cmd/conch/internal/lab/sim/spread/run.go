@@ -55,7 +55,7 @@ func newRun(cfg Config, on [][]int) *run {
 	g := genesis(nameOf(0))
 	r.leader = txlog.NewCopy(g, newTally)
 	for i, near := range on {
-		n := &node{r: r, index: i, near: near, links: map[int]*link{}}
+		n := &node{r: r, index: i, near: near, links: map[int]*world.Stream{}}
 		c := follower.Config{Self: nameOf(i), Base: txlog.NewCopy(g, newTally), New: newTally, Seed: r.w.Draw(), Member: i == 0}
 		n.m = follower.New(c)
 		r.nodes = append(r.nodes, n)
