@@ -135,7 +135,7 @@ bench-peers: build ## the same faults for conch and its peers, about twelve minu
 	bench/peers/build.sh
 	bin/peers --conch bin/conch --markdown
 
-bench-docs: build ## the tables of docs/benchmarks.md, about an hour
+bench-docs: build ## the tables of bench/measured.md, about an hour
 	@scripts/postgres.sh
 	bench/peers/build.sh
 	scripts/bench-docs.sh

@@ -169,7 +169,7 @@ func follower(t *testing.T, seats int) *crowd {
 	return c
 }
 
-// The end of the holder's process wakes all seats; none of them waits for a poll.
+// S7: the end of the holder's process, or a notification, wakes all seats; none of them waits for a poll.
 func TestWakeOfACrowd(t *testing.T) {
 	t.Parallel()
 	c := follower(t, 3000)

@@ -118,7 +118,7 @@ func (s *slot) told(final chain.Block) string {
 	return strings.Join(words, ", ")
 }
 
-// A search goes on until it has read the last block too: the transaction may be in that one.
+// W13: a search remembers how far it has got, and goes on until it has read the last block too: the transaction may be in that one.
 func TestASearchReadsTheLastBlock(t *testing.T) {
 	t.Parallel()
 	for next, want := range map[uint64]bool{11: true, 12: true, 13: false} {

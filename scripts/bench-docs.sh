@@ -1,12 +1,12 @@
 #!/bin/sh
-# Rewrites the measured part of docs/benchmarks.md: first conch-lab bench, then the peers, each
+# Rewrites the measured part of bench/measured.md: first conch-lab bench, then the peers, each
 # with a line about the machine. It takes about an hour; do not use the machine
 # meanwhile. The argument "conch" or "peers" measures only that part, in half the time, and the name of a
 # bench only that one, such as "sequencer": "log" takes about seven minutes, and wants bin/conch-etcd
 # ("bench/peers/build.sh etcd" makes it).
 set -eu
 cd "$(dirname "$0")/.."
-doc=docs/benchmarks.md
+doc=bench/measured.md
 part=${1:-both}
 case $part in
 both | conch | peers | gate | fence | election | pending | files | sequencer | gossip | log) ;;

@@ -23,7 +23,7 @@ var (
 
 func citationRules() []wall {
 	const page = "docs/requirements.md"
-	written := file{page, "| S1 | a lock | 001 |\n| S3 | a name | 001 |\n"}
+	written := file{page, "| D1 | a lock | 001 |\n| D3 | a name | 001 |\n"}
 	return []wall{
 		{
 			name: "a number that is cited is written down", check: checkNumbers,
@@ -31,10 +31,10 @@ func citationRules() []wall {
 			breaches: []breach{
 				{"in code", sources(file{"fence/gate.go", "package fence\n\n/" + "/ K" + "7: it shuts.\n"}), "fence/gate.go:3 cites K" + "7"},
 				{"in SQL", sources(file{"x.up.sql", "SELECT 1; -" + "- see K" + "7\n"}), "x.up.sql:1 cites K" + "7"},
-				{"in a story", sources(file{"election/testdata/x.txt", "# (S1, K" + "7)\n"}, written), "testdata/x.txt:1 cites K" + "7"},
+				{"in a story", sources(file{"election/testdata/x.txt", "# (D1, K" + "7)\n"}, written), "testdata/x.txt:1 cites K" + "7"},
 				{"in a paper", sources(file{"docs/run.md", "as K" + "7 asks\n"}), "docs/run.md:1 cites K" + "7"},
-				{"within a span", sources(file{"x.sql", "-" + "- S1–S3\n"}, written), "x.sql:1 cites S2"},
-				{"written twice", sources(written, file{"docs/guarantees.md", "| S3 | a promise |\n"}), "S3 is written down 2 times"},
+				{"within a span", sources(file{"x.sql", "-" + "- D1–D3\n"}, written), "x.sql:1 cites D2"},
+				{"written twice", sources(written, file{"docs/guarantees.md", "| D3 | a promise |\n"}), "D3 is written down 2 times"},
 			},
 		},
 		{

@@ -11,4 +11,19 @@
 // To add a room, add it to its floor in floors_test.go; to use a new library, give it
 // a room in libraries_test.go. Both tables already name the planned wings, which have no
 // folder yet.
+//
+// # Add a wing
+//
+// In brackets is where the log has it. The names matter: tests, conch-lab sim and readers look for them.
+//
+//  1. Words: a folder at the root (txlog). Write doc.go first: what it is, its words, its rules, what can fail and what happens,
+//     what the caller owes. An actor takes a fence.Gate and knows nothing of elections.
+//  2. Core: each machine.go is pure, with its stories in testdata (txlog/member). If there are several, a core joins them
+//     (txlog/quorum/host/core.go); else the machine is it. Step takes the time and an input, and returns an Output in the order of
+//     internal/step; Due says when it wants the time. The loop and the world feed the same one.
+//  3. Store: what it needs to keep, in a package without a library, with one in memory (txlog/store), a suite that each passes
+//     (storetest), and each driver in a package of its own (txlog/quorum/disk), with a row in libraries_test.go.
+//  4. Service, if nodes offer it: see package node of cmd/conch. World: see package world of the laboratory.
+//  5. A place in floors_test.go, among the wings; a row in the map of docs/ARCHITECTURE.md, a line in doc.go of the root, and
+//     its promises in docs/guarantees.md, each with the test that shows it.
 package arch

@@ -33,4 +33,24 @@
 // have configurations too, from which [Simulator.Fill] takes what a user leaves out. A world
 // embeds the [Run] of [Simulator.Begin], which collects what did not hold and the figures, and
 // makes the [Report], and is most of what a story needs of its world. The line that repeats a run is made of the flags.
+//
+// # Add a world
+//
+// A folder beside crowd and committee of the laboratory has:
+//
+//   - config.go: Config with Nodes, Seed, Break, Scene, Trace and Story, and what this world has besides; 0 is a default.
+//   - simulator.go: the [Simulator] with the texts of the command, a flag for each field, and the lists below. A line in
+//     lab/sim.go makes it a command.
+//   - run.go: a run, which embeds the [Run] of [Simulator.Begin]: it starts the nodes, begins the plot of the scene or every fault,
+//     lets time pass, then ends the faults and judges the end.
+//   - node.go: a process, which feeds the core with what arrives and with the time, and performs its Output in its order. A
+//     decision here is a fault, since it does not ship. What a story does to it is a story.Node.
+//   - judge.go: the invariants, checked after each event that could break one. They share no code with the core.
+//   - faults.go, scenes.go: what goes wrong at random, and worlds with one trouble.
+//   - story.go, storywords.go: the settings of its stories, and a stage: a run that a text of package story drives, with what it may
+//     say of this world alone. Texts that it brings along are in testdata/stories.
+//   - rules.go: the rules that a run can leave out. What the world cannot break needs a diff in package patched.
+//   - the tests of package worldtest: Seeds, Stories, Rules (each is needed), Equal (the same seed is the same run).
+//
+// What is below lab/sim runs without the race detector by day (WORLDS in the Makefile).
 package world

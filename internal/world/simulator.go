@@ -193,7 +193,11 @@ func (s Simulator[C, P]) Help() string {
 		fmt.Fprintf(&scenes, "  %-21s %s\n", n.Name, n.What)
 	}
 	for _, r := range s.Rules {
-		fmt.Fprintf(&rules, "  %-27s %s\n", r.Name, r.Why)
+		falls := ""
+		if r.Invariant != "" {
+			falls = " (falls: " + r.Invariant + ")"
+		}
+		fmt.Fprintf(&rules, "  %-27s %s%s\n", r.Name, r.Why, falls)
 	}
 	lists := strings.NewReplacer("{scenes}\n", scenes.String(), "{stories}\n", fmt.Sprintf(aboutStories, story.Help(s.Stories)), "{rules}\n", rules.String())
 	return strings.TrimRight(lists.Replace(s.Long), "\n")

@@ -51,6 +51,6 @@
 // A start forgets everything but the rows (P40, P41): senders see the new incarnation and delegate again. The rows are
 // submitted again once the node has followed the ledger to where it is.
 //
-// Sources: document 002; requirements P7 to P20, P24 to P27, P32, P35 to P41, I4, I5, I6, I8 to I10; DESIGN D10, D11,
+// Sources: document 002; requirements P7 to P20, P24 to P27, P32, P35 to P41, I4, I5, I6, I8 to I10; D10, D11,
 // D17, D18.
 package coordinator

@@ -12,7 +12,7 @@
 // be there once, such as a serial number, has to come out of a state that is spent for it, or from one member that the
 // others trust with that.
 //
-// Sources: document 002; requirements P12 and P36; DESIGN D20.
+// Sources: document 002; requirements P12 and P36; D20.
 package domain
 
 import (

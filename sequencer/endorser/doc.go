@@ -26,5 +26,5 @@
 // again while it is checked has that answer, and one that comes again later has it again, without another check, until
 // its wait is over.
 //
-// Sources: document 002; requirements P12, P21, P25, P26, I9, I10; D17 in the divergence of the documents.
+// Sources: document 002; requirements P12, P21, P25, P26, I9, I10; D17.
 package endorser

@@ -22,5 +22,5 @@
 // by the ranking of the named range, and take it if the range is near their own ([Window]). A node that refuses what
 // another height chose starves it: with thirty nodes whose heights differ by two ranges, next to nothing is done.
 //
-// Sources: document 002; requirements P1–P6, P21–P26; D8, D9, D17 in the divergence of the documents.
+// Sources: document 002; requirements P1–P6, P21–P26; D8, D9, D17.
 package ranking

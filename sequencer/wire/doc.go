@@ -33,5 +33,5 @@
 // that it does not know as Failed, and answers a kind that it does not know (ErrKind). testdata/golden has the bytes of
 // each kind: a change of the format is a diff there.
 //
-// Sources: document 002; requirements P7 to P11, P16, P17, P21, P25, P32, I9, I10; DESIGN D17 and D18.
+// Sources: document 002; requirements P7 to P11, P16, P17, P21, P25, P32, I9, I10; D17, D18.
 package wire

@@ -16,7 +16,8 @@
 //
 // A [Profile] is one kind of provider: its name, which real one does this, and the finding of a review
 // that it belongs to. [Profiles] has them all. Most behave the same all the time; the others have a
-// fault with a switch, Provider.Fault, and Profile.Fault says when a test has to turn it.
+// fault with a switch, Provider.Fault, and Profile.Fault says when a test has to turn it. What a service pays for each
+// transaction through each of them is in costs.md beside this file.
 //
 // # Behaviours
 //

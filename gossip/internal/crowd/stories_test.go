@@ -19,9 +19,3 @@ func TestAStoryFalls(t *testing.T) {
 	t.Parallel()
 	worldtest.Falls(t, crowd.Simulator(), "forged-leader", "own-signature", story.Expected)
 }
-
-// The page has the scenes and rules of this package.
-func TestThePageIsPrinted(t *testing.T) {
-	t.Parallel()
-	worldtest.Page(t, "../../../docs/gossip-figures.md", "./gossip/internal/crowd", worldtest.ScenesAndRules(crowd.Simulator())...)
-}

@@ -63,7 +63,7 @@
 // # Policy paper
 //
 // The rounds of document 003: a node takes the leaders of three random valid neighbours, chooses the one that two of them
-// have, and tells its neighbours. It is there to be compared; docs/gossip-figures.md has its measured faults.
+// have, and tells its neighbours. It is there to be compared; docs/benchmarks.md has its measured faults.
 //
 // # Duties of the caller
 //

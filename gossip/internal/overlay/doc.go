@@ -106,5 +106,5 @@
 // arcs. TestCost measures it. A step takes time by the number of neighbours times that of arcs.
 //
 // Sources: Nédelec, Tanke, Frey, Molli, Mostéfaoui, "An adaptive peer-sampling protocol for building networks of browsers",
-// World Wide Web 21, 2018; document 003; requirement B23, and what the divergence of the documents says of it.
+// World Wide Web 21, 2018; document 003; requirement B23.
 package overlay

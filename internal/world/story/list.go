@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Table lists what a story may say of a kind of world, for a page of the documentation: what every world has, or what this one adds.
+// Table lists what a story may say of a kind of world, for words.md beside this file: what every world has, or what this one adds.
 func Table(kind Kind, everywhere bool) (string, error) {
 	p := newPlay(Text{}, kind, nil)
 	var err error

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/storytest"
-	"github.com/conchhq/conch/internal/world"
 )
 
 // Part is a piece of a page that a test writes.
@@ -44,18 +43,4 @@ func Page(t *testing.T, file, pkg string, parts ...Part) {
 	case now != string(read):
 		t.Errorf("the code has changed, and %s has not (run with -update, then read the diff):\n%s", file, storytest.FirstDifference(string(read), now))
 	}
-}
-
-// ScenesAndRules are the tables of a simulator's scenes, and of the rules that it can leave out.
-func ScenesAndRules[C, P any](s world.Simulator[C, P]) []Part {
-	var scenes, rules strings.Builder
-	scenes.WriteString("| scene | what it is |\n|---|---|\n")
-	for _, n := range s.Scenes {
-		fmt.Fprintf(&scenes, "| `%s` | %s |\n", n.Name, n.What)
-	}
-	rules.WriteString("| rule | what falls | what it demands, and what goes wrong without it |\n|---|---|---|\n")
-	for _, r := range s.Rules {
-		fmt.Fprintf(&rules, "| `%s` | %s | %s |\n", r.Name, r.Invariant, r.Why)
-	}
-	return []Part{{"scenes", scenes.String()}, {"rules", rules.String()}}
 }

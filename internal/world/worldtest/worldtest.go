@@ -1,5 +1,5 @@
 // Package worldtest has what the tests of all simulators share: how much there is time for, that stories are as they are told, that each
-// rule is needed, and that the pages of the documentation have the scenes and rules of now.
+// rule is needed, and that pages have what the code says now.
 package worldtest
 
 import (

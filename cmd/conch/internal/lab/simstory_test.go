@@ -19,8 +19,11 @@ import (
 	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
-// page teaches to write stories.
-const page = "../../../../docs/simulation.md"
+// The page that teaches to write stories, and the list of their words.
+const (
+	page      = "../../../../docs/simulation.md"
+	wordsPage = "../../../../internal/world/story/words.md"
+)
 
 // play runs conch-lab sim with a story on its standard input.
 func play(in string, args ...string) (code int, out, said string) {
@@ -30,10 +33,10 @@ func play(in string, args ...string) (code int, out, said string) {
 	return code, o.String(), e.String()
 }
 
-// The page has the words of all worlds.
+// The list has the words of all worlds.
 func TestTheWordsAreOnThePage(t *testing.T) {
 	t.Parallel()
-	worldtest.Page(t, page, "./cmd/conch/internal/lab",
+	worldtest.Page(t, wordsPage, "./cmd/conch/internal/lab",
 		words(t, "words of every world", sim.Simulator(), true), words(t, "words of the election", sim.Simulator(), false),
 		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", bulletin.Simulator(), false),
 		words(t, "words of the sequencer", committee.Simulator(), false))
@@ -64,6 +67,30 @@ func TestThePagesExample(t *testing.T) {
 	for _, in := range []string{written, want} {
 		if code, out, said := play(in, "election", "--story", "-"); code != 0 || out != want {
 			t.Errorf("exit code %d; the page says\n%s\nand it is told\n%s%s", code, want, out, said)
+		}
+	}
+}
+
+// Nothing else lists the scenes and rules of a world: the help of its command has each, with what falls without the rule.
+func TestTheHelpHasScenesAndRules(t *testing.T) {
+	t.Parallel()
+	listed(t, sim.Simulator())
+	listed(t, crowd.Simulator())
+	listed(t, bulletin.Simulator())
+	listed(t, committee.Simulator())
+}
+
+func listed[C, P any](t *testing.T, s world.Simulator[C, P]) {
+	t.Helper()
+	_, help, _ := play("", s.Name, "--help")
+	for _, n := range s.Scenes {
+		if !strings.Contains(help, "\n  "+n.Name+" ") || !strings.Contains(help, n.What) {
+			t.Errorf("the help of %s does not say what the scene %s is", s.Name, n.Name)
+		}
+	}
+	for _, r := range s.Rules {
+		if !strings.Contains(help, "\n  "+r.Name+" ") || !strings.Contains(help, r.Why) || r.Invariant != "" && !strings.Contains(help, "(falls: "+r.Invariant+")") {
+			t.Errorf("the help of %s does not say what the rule %s is for", s.Name, r.Name)
 		}
 	}
 }

@@ -35,4 +35,15 @@
 // and the log name the keys that need a restart.
 //
 // Requirements S17–S22, S27–S33, F1–F7, F10.
+//
+// # Add a service
+//
+//  1. A folder in cmd/conch/internal/service with a function Kind that returns a [Kind]. nodetest/service.go is a whole one: its
+//     table in the file, a role, a documented route, a metric and a finding for conch doctor.
+//  2. A line in service.go there, and in service_noevm.go if it needs nothing of go-ethereum. Its commands are a second line.
+//  3. If each node has work, whether it leads something or not, its section is a config.Everywhere; if nodes of it talk with
+//     each other, a peers.User, and peers.Of says who they are. A flag of conch status is a cli.View.
+//  4. Tests: web/webtest compares its answers with its part of the API document, config/configtest reads its table, nodetest
+//     waits for its log.
+//  5. Package arch refuses a frame that knows the service, and a service that knows another.
 package node

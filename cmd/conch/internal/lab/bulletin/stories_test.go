@@ -24,9 +24,3 @@ func TestAStoryFalls(t *testing.T) {
 	t.Parallel()
 	worldtest.Falls(t, bulletin.Simulator(), "partition", "hold", bulletin.OneDoor)
 }
-
-// The page has the scenes and rules of this package.
-func TestThePageIsPrinted(t *testing.T) {
-	t.Parallel()
-	worldtest.Page(t, "../../../../../docs/log.md", "./cmd/conch/internal/lab/bulletin", worldtest.ScenesAndRules(bulletin.Simulator())...)
-}

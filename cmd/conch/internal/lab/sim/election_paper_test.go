@@ -1,39 +1,15 @@
 package sim_test
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 const architecture = "../../../../../docs/ARCHITECTURE.md"
-
-// The page's table of rules is the one that the simulator prints.
-func TestRulesArePrinted(t *testing.T) {
-	t.Parallel()
-	worldtest.Page(t, architecture, "./cmd/conch/internal/lab/sim", worldtest.Part{Name: "rules", Text: ruleTable()})
-}
-
-func ruleTable() string {
-	var b strings.Builder
-	b.WriteString("| rule | what it demands, and what goes wrong without it | breaks | among |\n|---|---|---|---|\n")
-	for _, r := range sim.Simulator().Rules {
-		breaks, among := "nothing", "any"
-		if r.Invariant != "" {
-			breaks = "`" + r.Invariant + "`"
-		}
-		if r.In.Locks != "" {
-			among = "locks by " + r.In.Locks
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Name, strings.ReplaceAll(r.Why, "|", `\|`), breaks, among)
-	}
-	return b.String()
-}
 
 var rulesNamed = regexp.MustCompile("sim (`[a-z-]+`(?:, `[a-z-]+`)*)")
 

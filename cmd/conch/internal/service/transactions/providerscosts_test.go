@@ -14,7 +14,7 @@ import (
 	"github.com/conchhq/conch/chain/evm/evmtest"
 )
 
-// costs collects what each profile cost, for the table in docs/providers.md:
+// costs collects what each profile cost, for the table in chain/evm/evmtest/costs.md:
 //
 //	CONCH_COSTS=1 go test ./internal/service/transactions -run TestProviders -v | grep '^|'
 type costs struct {
