@@ -75,7 +75,7 @@ func TestThePagesExample(t *testing.T) {
 func TestTheHelpHasScenesAndRules(t *testing.T) {
 	t.Parallel()
 	listed(t, sim.Simulator())
-	listed(t, crowd.Simulator())
+	listed(t, gossiptest.Simulator())
 	listed(t, bulletin.Simulator())
 	listed(t, committee.Simulator())
 }
