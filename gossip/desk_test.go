@@ -89,7 +89,7 @@ func newDesk(t *testing.T, electors bool) *desk {
 		Transport: fakeRoamer{desk: d}, Address: "at-a", Contacts: []string{}, Namespaces: []Namespace{{Name: "site"}},
 		Peers: []Peer{{Name: "b", Address: "at-b", Subject: key("b").Subject()}}, Clock: func() time.Duration { return d.now },
 	}
-	cfg.Seal(key("a").Subject(), key("a"))
+	Seal(&cfg, key("a").Subject(), key("a"))
 	if electors {
 		cfg.Namespaces[0].Electors = []Subject{key("a").Subject(), key("b").Subject()}
 	}

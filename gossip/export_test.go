@@ -15,7 +15,7 @@ var NewAt = newAt
 var ErrRan = errRan
 
 // Seal has a node sign in another way, which is cheaper.
-func (c *Config) Seal(self Subject, scheme hint.Scheme) { c.self, c.scheme = self, scheme }
+func Seal(c *Config, self Subject, scheme hint.Scheme) { c.self, c.scheme = self, scheme }
 
 // Incarnate is incarnate, on a disk.
 func Incarnate(file string, wall time.Time) (uint64, error) {

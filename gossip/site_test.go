@@ -134,7 +134,7 @@ func (n *node) config() gossip.Config {
 		Transport: frozenRoamer{n.end, n}, Address: n.name,
 		Namespaces: []gossip.Namespace{{Name: "site"}}, Tell: n.tell,
 	}
-	c.Seal(n.key, n.scheme)
+	gossip.Seal(&c, n.key, n.scheme)
 	known := slices.Clone(n.site.electors)
 	for _, e := range known {
 		c.Namespaces[0].Electors = append(c.Namespaces[0].Electors, keyOf(n.site.t, e).Subject())

@@ -108,12 +108,12 @@ type winding struct {
 	stop  context.CancelFunc
 }
 
-func (l *winding) Follow(_ context.Context, after uint64, step func(any)) error {
+func (l *winding) Follow(_ context.Context, after uint64, tell func(any)) error {
 	switch l.after = append(l.after, after); len(l.after) {
 	case 1:
-		step(ledger.Block{Number: 5})
+		tell(ledger.Block{Number: 5})
 	case 2:
-		step(ledger.Rewind{To: 3})
+		tell(ledger.Rewind{To: 3})
 	default:
 		l.stop()
 	}

@@ -54,8 +54,6 @@ func (l *leaving) hides() {
 	l.askWith("k1", wire.Context{Version: 1, Locked: []ledger.StateID{x}})
 }
 
-func nothing() {}
-
 // I2: a coordinator that beats and answers has ten seconds in which it dispatches something. Whatever it does with an intent
 // meanwhile, then the next one has it, and it is named.
 func TestACoordinatorThatDoesNothing(t *testing.T) {
