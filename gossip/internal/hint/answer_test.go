@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/gossip/internal/wire"
 )
 
-// What a peer is told at once has a limit, whoever has filled the news: it takes its time on the line, and heartbeats wait behind it. The rest
+// What a peer is told at once has a limit, also when others have filled the news: it takes its time on the line, and heartbeats wait behind it. The rest
 // comes with the next exchange.
 func TestAnAnswerHasALimit(t *testing.T) {
 	t.Parallel()
