@@ -92,7 +92,7 @@ func (s *Section) Settle(_ *config.Decoder, c config.Config) {
 	if g.Namespaces == nil {
 		g.Namespaces = []string{defaultNamespace}
 	}
-	if g.Policy == "" {
+	if g.Policy == "" || g.Policy == policyEpoch {
 		g.Policy = policyReign
 	}
 	g.Advertise = cmp.Or(g.Advertise, s.peers.Identity.Listen)
@@ -133,6 +133,7 @@ func subjectOf(p peers.Peer) (key gossip.Subject, is bool) {
 // The policies' names.
 const (
 	policyReign = "reign"
+	policyEpoch = "epoch" // reign, under its old name
 	policyPaper = "paper"
 )
 
