@@ -47,7 +47,6 @@
 //     none of which is believed alone.
 //   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and similar chains.
 //     It is a separate module, since it needs the libraries of go-ethereum.
-//   - [github.com/conchhq/conch/chain/evm/secp]: signatures as a contract verifies them.
 //   - [github.com/conchhq/conch/chain/feed]: one chain shared by all accounts of a
 //     process, which then ask for its heads and blocks once.
 //   - [github.com/conchhq/conch/transport]: messages between the nodes of several
@@ -101,7 +100,7 @@
 //     memory to test electors against.
 //   - [github.com/conchhq/conch/chain/chaintest]: for drivers, with a chain in memory
 //     that a test can break on purpose.
-//   - [github.com/conchhq/conch/chain/evm/evmtest]: for drivers of Ethereum, with JSON-RPC
+//   - [github.com/conchhq/conch/chain/evm/evmtest]: no suite, but a node of Ethereum, keys, and JSON-RPC
 //     providers that limit, lag and lie as real ones do.
 //   - [github.com/conchhq/conch/sequencer/ledger/ledgertest]: for ledgers of shared
 //     contracts.

@@ -1,13 +1,11 @@
-package evmtest
+package providertest
 
 import "net/http"
 
-// Worst is the name of the profile with all that one provider can do wrong at the same time, without a lie.
-const Worst = "worst"
-
+// worstProfiles has the one with all that one provider can do wrong at the same time, without a lie.
 func worstProfiles(full bool) []Profile {
 	return []Profile{{
-		Name: Worst, Finding: "F3", Intents: 40, Own: []string{"--block-time", "500ms"},
+		Name: "worst", Finding: "F3", Intents: 40, Own: []string{"--block-time", "500ms"},
 		Who: "a public gateway on a bad day: backends of different heights, an allowance, small batches, calls that fail, " +
 			"a relay that forgets, answers that are lost or slow",
 		Install: func(p *Provider) {

@@ -1,4 +1,4 @@
-package evmtest
+package providertest
 
 import (
 	"io"
@@ -38,15 +38,15 @@ type Provider struct {
 	rand  *rand.Rand
 	calls map[string]int
 	sent  []Transaction
-	aim   Aim
+	aim   aim
 }
 
-// Aim is what a lie of a profile is about.
-type Aim struct {
-	Account chain.Account
-	Nonce   uint64
-	Branch  *Branch // of the backend on a dead branch
-	Other   *Node   // of another chain
+// aim is what a lie of a profile is about.
+type aim struct {
+	account chain.Account
+	nonce   uint64
+	branch  *branch // of the backend on a dead branch
+	other   *Node   // of another chain
 }
 
 // Start starts a provider of a profile before a node. It ends with the test.
@@ -85,14 +85,27 @@ func (p *Provider) Does(b ...Behaviour) { p.behaviours = append(p.behaviours, b.
 // Carries adds behaviours of requests, the first one outermost. Only a profile calls it.
 func (p *Provider) Carries(t ...Transport) { p.transports = append(p.transports, t...) }
 
-// Aim says what the lies of the profile are about. Call it before the lie is due.
-func (p *Provider) Aim(a Aim) {
+// AimAt says which transaction the lies of the profile are about. Call it before the lie is due, as the other aims.
+func (p *Provider) AimAt(account chain.Account, nonce uint64) {
+	p.takeAim(aim{account: account, nonce: nonce})
+}
+
+// AimBranch gives the backend on a dead branch its blocks: so many above the last one that it has in common with the chain,
+// with transactions by height.
+func (p *Provider) AimBranch(fork, length uint64, in map[uint64][]Transaction) {
+	p.takeAim(aim{branch: &branch{fork: fork, length: length, in: in}})
+}
+
+// AimOther names a node of another chain.
+func (p *Provider) AimOther(other *Node) { p.takeAim(aim{other: other}) }
+
+func (p *Provider) takeAim(a aim) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.aim = a
 }
 
-func (p *Provider) aimed() Aim {
+func (p *Provider) aimed() aim {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.aim

@@ -1,4 +1,4 @@
-package evmtest
+package providertest
 
 import "time"
 
@@ -16,32 +16,25 @@ type Profile struct {
 	Timeout time.Duration // of a request; 0: a generous one
 	Calls   int           // the calls a second to configure; 0: they are learned
 	Own     []string      // flags of a node of its own, since the profile breaks the chain
-	Fault   Time          // when the switch of the fault is on
-	Blocks  uint64        // how many blocks a Passing fault lasts
+	Fault   string        // when the switch of the fault is on: passing, takeover, lasting or directed; empty: there is none
+	Blocks  uint64        // how many blocks a passing fault lasts
 	// FewSlots says that the pool refuses what is above a few slots of an account: how many is to be learned, so that
 	// few sends are refused.
 	FewSlots bool
 	// Harmless says that the provider may change no answer: the node or the line is what differs.
 	Harmless bool
-	// Says are words for what is wrong. While what a Lasting fault stops waits, a reason with one of them has
+	// Says are words for what is wrong. While what a lasting fault stops waits, a reason with one of them has
 	// to be told, and it has to name the endpoint.
 	Says []string
 }
 
-// Time says when a fault is on.
-type Time int
-
+// When the fault of a profile is on.
 const (
-	// Always: the profile has no switch.
-	Always Time = iota
-	// Passing: from the start on, for some blocks.
-	Passing
-	// Takeover: from when a second leader begins, until the provider has told its lie once.
-	Takeover
-	// Lasting: to the end. What it stops waits, and says why.
-	Lasting
-	// Directed: a test of its own turns the switch.
-	Directed
+	Always   = ""         // the profile has no switch
+	Passing  = "passing"  // from the start on, for some blocks
+	Takeover = "takeover" // from when a second leader begins, until the provider has told its lie once
+	Lasting  = "lasting"  // to the end; what it stops waits, and says why
+	Directed = "directed" // a test of its own turns the switch
 )
 
 // Profiles returns all profiles. With full, their numbers are those of the real providers; else they are

@@ -1,4 +1,4 @@
-package evmtest
+package providertest
 
 import "encoding/json"
 
@@ -120,7 +120,7 @@ const systemSender = "0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001"
 // Elsewhere answers for another chain, while the switch is on: the one that the test has aimed at.
 func Elsewhere() Behaviour {
 	return func(c *Call, next Answerer) Answer {
-		other := c.request.provider.aimed().Other
+		other := c.request.provider.aimed().other
 		if other == nil {
 			return next(c)
 		}

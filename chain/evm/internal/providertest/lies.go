@@ -1,4 +1,4 @@
-package evmtest
+package providertest
 
 import (
 	"encoding/json"
@@ -81,7 +81,7 @@ func holdsAim(c *Call, a Answer) bool {
 		return false // hashes alone
 	}
 	for _, tx := range list {
-		if tx.Nonce == hex(aim.Nonce) && strings.EqualFold(tx.From, aim.Account.String()) {
+		if tx.Nonce == hex(aim.nonce) && strings.EqualFold(tx.From, aim.account.String()) {
 			return true
 		}
 	}
@@ -100,7 +100,7 @@ func LieStranger(s *Switch) Behaviour {
 		aim := c.request.provider.aimed()
 		var list []json.RawMessage
 		_ = json.Unmarshal(a.fields()["transactions"], &list) // a block without a list gets one
-		lie := encoded(map[string]any{"from": aim.Account, "nonce": hex(aim.Nonce), "hash": forged("0"), "type": "0x2"})
+		lie := encoded(map[string]any{"from": aim.account, "nonce": hex(aim.nonce), "hash": forged("0"), "type": "0x2"})
 		return a.put(map[string]any{"transactions": append([]json.RawMessage{lie}, list...)})
 	})
 	// A backend that lies about a block lies about its receipts too.
@@ -113,7 +113,7 @@ func LieStranger(s *Switch) Behaviour {
 		}
 		var list []json.RawMessage
 		_ = json.Unmarshal(a.Result, &list) // as above
-		receipt := map[string]any{"transactionHash": forged("0"), "blockHash": lied, "status": "0x1", "from": c.request.provider.aimed().Account}
+		receipt := map[string]any{"transactionHash": forged("0"), "blockHash": lied, "status": "0x1", "from": c.request.provider.aimed().account}
 		return c.changed(Answer{Result: encoded(append([]json.RawMessage{encoded(receipt)}, list...))})
 	}
 }

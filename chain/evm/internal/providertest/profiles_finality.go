@@ -1,4 +1,4 @@
-package evmtest
+package providertest
 
 func finalityProfiles(full bool) []Profile {
 	behind := pick[uint64](full, 1000, 24)

@@ -1,4 +1,4 @@
-package evmtest
+package providertest
 
 // PerRequest answers all calls of a request by one of the backends, drawn for each request: what a
 // load balancer before several nodes does.

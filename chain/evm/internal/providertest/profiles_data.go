@@ -1,4 +1,4 @@
-package evmtest
+package providertest
 
 import (
 	"net/http"

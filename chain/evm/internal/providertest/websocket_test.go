@@ -1,4 +1,4 @@
-package evmtest_test
+package providertest_test
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"github.com/conchhq/conch/chain/evm/evmtest"
+	"github.com/conchhq/conch/chain/evm/internal/providertest"
 )
 
 const patience = 30 * time.Second
 
-func dial(t *testing.T, p *evmtest.Provider) (*rpc.Client, context.Context) {
+func dial(t *testing.T, p *providertest.Provider) (*rpc.Client, context.Context) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
@@ -29,7 +29,7 @@ func dial(t *testing.T, p *evmtest.Provider) (*rpc.Client, context.Context) {
 // Calls, large batches and subscriptions work over a WebSocket, with the behaviours of the provider.
 func TestWebSocket(t *testing.T) {
 	t.Parallel()
-	p := start(t, func(p *evmtest.Provider) { p.Does(evmtest.Lag(6)) })
+	p := start(t, func(p *providertest.Provider) { p.Does(providertest.Lag(6)) })
 	client, ctx := dial(t, p)
 	calls := make([]rpc.BatchElem, 300) // more bytes than one frame of the client's has
 	for i := range calls {

@@ -1,4 +1,4 @@
-package evmtest
+package providertest
 
 import (
 	"context"
@@ -32,12 +32,38 @@ func NewKey(t testing.TB) *Key {
 	return &Key{secret, crypto.PubkeyToAddress(secret.PublicKey)}
 }
 
+// KeyOf returns the key of 32 bytes. Few of them are none: the error says so.
+func KeyOf(secret []byte) (*Key, error) {
+	key, err := crypto.ToECDSA(secret)
+	if err != nil {
+		return nil, fmt.Errorf("evmtest: %w", err)
+	}
+	return &Key{key, crypto.PubkeyToAddress(key.PublicKey)}, nil
+}
+
 // Account implements evm.Signer.
 func (k *Key) Account() chain.Account { return chain.Account(k.address[:]) }
 
 // Sign implements evm.Signer.
 func (k *Key) Sign(_ context.Context, tx *types.Transaction) (*types.Transaction, error) {
 	return types.SignTx(tx, types.LatestSignerForChainID(tx.ChainId()), k.secret)
+}
+
+// SignHash signs a hash: r, s and the recovery id, 0 or 1.
+func (k *Key) SignHash(hash [32]byte) ([]byte, error) { return crypto.Sign(hash[:], k.secret) }
+
+// Verify reports whether the key of an account has signed a hash, as a contract does: the account is recovered from the
+// signature. A signature has one form: one with a high s is refused.
+func Verify(account chain.Account, hash [32]byte, signature []byte) bool {
+	if len(signature) != crypto.SignatureLength {
+		return false
+	}
+	r, s := common.BytesToHash(signature[:32]).Big(), common.BytesToHash(signature[32:64]).Big()
+	if !crypto.ValidateSignatureValues(signature[64], r, s, true) {
+		return false
+	}
+	public, err := crypto.Ecrecover(hash[:], signature)
+	return err == nil && chain.Account(crypto.Keccak256(public[1:])[12:]) == account
 }
 
 // Transaction is a signed transaction.
