@@ -348,16 +348,16 @@ func (s *deepSim) perform(a action) input {
 		}
 		return out
 	case confirm:
-		out := confirmed{Claims: a.Claims}
+		out := confirmed{}
 		for _, c := range a.Claims {
-			one := opinion{Opinion: chain.Opinion{By: "two", Stand: chain.Differs}}
+			c.Said = chain.Opinion{By: "two", Stand: chain.Differs}
 			if s.on(c.Block) {
-				one.Stand = chain.Agrees
+				c.Said.Stand = chain.Agrees
 			}
 			if s.rand.IntN(6) == 0 {
-				one.Stand = chain.Mute
+				c.Said.Stand = chain.Mute
 			}
-			out.Opinions = append(out.Opinions, one)
+			out.Claims = append(out.Claims, c)
 		}
 		return out
 	case save:

@@ -163,7 +163,7 @@ func TestAStrangerIsProven(t *testing.T) {
 				return
 			}
 			said, is := got.(confirmed)
-			if !is || len(said.Opinions) != 1 || said.Opinions[0].Own != c.own || (said.Opinions[0].Unproven != "") != c.bad {
+			if !is || len(said.Claims) != 1 || said.Claims[0].Own != c.own || (said.Claims[0].Unproven != "") != c.bad {
 				t.Errorf("got %+v, want own %v and unproven %v", got, c.own, c.bad)
 			}
 		})
