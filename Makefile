@@ -38,7 +38,7 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 
 # Simulated worlds and pure machines have one goroutine and nothing to race with: by day they run without the race detector,
 # which makes them six to seventeen times slower; make nightly has them with it too.
-MACHINES := ./gossip/internal/hint ./internal/arch ./sequencer/book ./sequencer/coordinator ./sequencer/ranking ./sequencer/sender ./sequencer/wire ./txlog/courier \
+MACHINES := ./chain/internal/ancestry ./gossip/internal/hint ./internal/arch ./sequencer/book ./sequencer/coordinator ./sequencer/ranking ./sequencer/sender ./sequencer/wire ./txlog/courier \
 	./txlog/follower ./txlog/member ./txlog/quorum
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
 BUBBLES  := ./chunksync ./gossip ./sequencer ./txlog/kv ./txlog/quorum/disk ./txlog/quorum/host

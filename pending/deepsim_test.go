@@ -371,11 +371,11 @@ func (s *deepSim) perform(a action) input {
 func (s *deepSim) find(l lookup) chain.Sighting {
 	for _, b := range s.branch {
 		if l.Index >= b.from && l.Index < s.countWith(b) {
-			return chain.Sighting{Where: chain.Included, Block: b.Block}
+			return chain.Sighting{Block: b.Block}
 		}
 	}
 	if s.pool[l.Index] != "" {
-		return chain.Sighting{Where: chain.Pooled}
+		return chain.Sighting{Pooled: true}
 	}
 	return chain.Sighting{}
 }

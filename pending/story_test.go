@@ -134,10 +134,10 @@ func parse(t *testing.T, words []string) input {
 			switch where {
 			case "nowhere":
 			case "pooled":
-				one.Where = chain.Pooled
+				one.Pooled = true
 			default:
 				where, one.Failed = strings.CutSuffix(where, "!")
-				one.Where, one.Block = chain.Included, blockNamed(where)
+				one.Block = blockNamed(where)
 			}
 			in.Hashes, in.Sightings = append(in.Hashes, lookup{Index: index(name), Hash: chain.Hash(name)}), append(in.Sightings, one)
 		}

@@ -1,4 +1,4 @@
-package evm
+package budget
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 // waiter is a request that waits for its turn.
 type waiter struct {
-	urgency urgency
+	urgency Urgency
 	account chain.Account // empty: of all accounts
 	units   float64
 	ready   chan struct{} // closed when its turn has come
@@ -26,7 +26,7 @@ type turns struct {
 	units    float64 // of all
 }
 
-func (q *queue) add(w *waiter) {
+func (q *queue) addWaiter(w *waiter) {
 	t := &q.kinds[w.urgency]
 	if t.waiting == nil {
 		t.waiting = map[chain.Account][]*waiter{}
@@ -38,9 +38,9 @@ func (q *queue) add(w *waiter) {
 	t.units += w.units
 }
 
-// remove takes a request out, and reports whether it was there. After the first request of an account it is the
+// removeWaiter takes a request out, and reports whether it was there. After the first request of an account it is the
 // turn of the others.
-func (q *queue) remove(w *waiter) bool {
+func (q *queue) removeWaiter(w *waiter) bool {
 	t := &q.kinds[w.urgency]
 	all := t.waiting[w.account]
 	at := slices.Index(all, w)
@@ -62,17 +62,17 @@ func (q *queue) remove(w *waiter) bool {
 	return true
 }
 
-// first returns the request whose turn it is, nil if none waits. The least urgent kinds have their turn if what
+// firstWaiter returns the request whose turn it is, nil if none waits. The least urgent kinds have their turn if what
 // they are sure of is enough for it, or is all that gathers.
-func (q *queue) first(sure, burst float64) *waiter {
-	for _, from := range []urgency{leastUrgent, urgentHeads} {
+func (q *queue) firstWaiter(sure, burst float64) *waiter {
+	for _, from := range []Urgency{leastUrgent, Heads} {
 		for kind := from; kind < urgencies; kind++ {
 			t := &q.kinds[kind]
 			if len(t.accounts) == 0 {
 				continue
 			}
 			w := t.waiting[t.accounts[0]][0]
-			if from == urgentHeads || sure >= min(w.units, burst) {
+			if from == Heads || sure >= min(w.units, burst) {
 				return w
 			}
 			break
@@ -81,8 +81,8 @@ func (q *queue) first(sure, burst float64) *waiter {
 	return nil
 }
 
-// holds reports whether a request of an urgency or a lower one waits.
-func (q *queue) holds(from urgency) bool {
+// holdsFrom reports whether a request of an urgency or a lower one waits.
+func (q *queue) holdsFrom(from Urgency) bool {
 	for kind := from; kind < urgencies; kind++ {
 		if len(q.kinds[kind].accounts) > 0 {
 			return true
@@ -91,8 +91,8 @@ func (q *queue) holds(from urgency) bool {
 	return false
 }
 
-// before returns the units of the requests that are at least as urgent.
-func (q *queue) before(u urgency) (units float64) {
+// unitsBefore returns the units of the requests that are at least as urgent.
+func (q *queue) unitsBefore(u Urgency) (units float64) {
 	for kind := range u + 1 {
 		units += q.kinds[kind].units
 	}

@@ -1,15 +1,9 @@
-package evm_test
+package budget_test
 
 import (
-	"encoding/json"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/conchhq/conch/chain"
-	"github.com/conchhq/conch/chain/evm"
 )
 
 // W9: there is no limit before the endpoint refuses something for the number of calls. Then requests wait for
@@ -17,10 +11,10 @@ import (
 func TestAllowance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := evm.NewBudget(0, nil)
+		a := newBudget(0, nil)
 		waits := func(calls int) time.Duration {
 			before := time.Now()
-			if err := a.Wait(t.Context(), calls); err != nil {
+			if err := a.WaitFor(t.Context(), float64(calls)); err != nil {
 				t.Fatal(err)
 			}
 			return time.Since(before)
@@ -60,7 +54,7 @@ func TestAllowance(t *testing.T) {
 		if got := a.Most(1000); got < 100 {
 			t.Errorf("after a minute without a refusal a request has at most %d calls, want many", got)
 		}
-		if busy := a.Busy(t.Context(), 1); busy > 0 {
+		if busy := a.BusyFor(t.Context(), 1); busy > 0 {
 			t.Errorf("nothing is under way, and one call would wait for %v", busy)
 		}
 	})
@@ -70,10 +64,10 @@ func TestAllowance(t *testing.T) {
 func TestAllowanceOfAnEndpointThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := evm.NewBudget(0, nil)
+		a := newBudget(0, nil)
 		asked, since := 0, time.Now()
 		for time.Since(since) < 5*time.Minute {
-			if err := a.Wait(t.Context(), 100); err != nil {
+			if err := a.WaitFor(t.Context(), 100); err != nil {
 				t.Fatal(err)
 			}
 			asked++
@@ -83,54 +77,33 @@ func TestAllowanceOfAnEndpointThatTakesNothing(t *testing.T) {
 			t.Errorf("asked %d times in five minutes, want about every ten seconds", asked)
 		}
 		a.Refused(24 * time.Hour)
-		if busy := a.Busy(t.Context(), 1); busy > 2*time.Minute {
+		if busy := a.BusyFor(t.Context(), 1); busy > 2*time.Minute {
 			t.Errorf("it says a day: waits for %v, want to look each minute", busy)
 		}
 	})
-}
-
-// W9, S15: a send does not wait for long, since its caller holds the gate's door: it is not sent.
-func TestASendDoesNotWaitForTheAllowance(t *testing.T) {
-	t.Parallel()
-	var sent atomic.Int64
-	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
-		if method == "eth_sendRawTransaction" {
-			sent.Add(1)
-		}
-		return healthy(method, params)
-	})})
-	if _, err := c.Describe(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	evm.TakesNoMore(c, time.Minute)
-	got := c.Submit(t.Context(), []chain.Signed{{Hash: "h"}, {Hash: "i"}})
-	for _, o := range got {
-		if o.Verdict != chain.Refused || !strings.Contains(o.Text, "not sent") || o.By == "" {
-			t.Errorf("got %+v, want that it is not sent", o)
-		}
-	}
-	if len(got) != 2 || sent.Load() > 0 {
-		t.Errorf("got %d outcomes, and %d were sent; want 2 and none", len(got), sent.Load())
-	}
 }
 
 // W9: what is configured may change: at once if it was kept to, and a rate that was learned below it stays. Where
 // nothing is configured, nothing changes.
 func TestTheLimitChanges(t *testing.T) {
 	t.Parallel()
-	b := evm.NewBudget(100, nil)
+	b := newBudget(100, nil)
 	for _, c := range []struct{ top, want float64 }{{20, 20}, {80, 80}, {100, 100}} {
-		if got := b.Limit(c.top); got != c.want {
+		b.SetRate(c.top)
+		if got := b.Rate(); got != c.want {
 			t.Errorf("the limit is %v: the rate is %v, want %v", c.top, got, c.want)
 		}
 	}
 	b.Refused(time.Millisecond)
 	for _, c := range []struct{ top, want float64 }{{90, 70}, {50, 50}, {0, 50}} {
-		if got := b.Limit(c.top); got != c.want {
+		b.SetRate(c.top)
+		if got := b.Rate(); got != c.want {
 			t.Errorf("70 are taken, and the limit is %v: the rate is %v, want %v", c.top, got, c.want)
 		}
 	}
-	if got := evm.NewBudget(0, nil).Limit(5); got != 0 {
+	b = newBudget(0, nil)
+	b.SetRate(5)
+	if got := b.Rate(); got != 0 {
 		t.Errorf("nothing is configured: the rate is %v, want none", got)
 	}
 }

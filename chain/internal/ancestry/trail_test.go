@@ -1,4 +1,4 @@
-package chain_test
+package ancestry_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // tree has every block that was ever made, by hash. A hash is the path from the root: block
@@ -88,12 +89,12 @@ func TestTrail(t *testing.T) {
 			if c.keep == 0 {
 				c.keep = 10
 			}
-			trail := chain.NewTrail(c.keep, known...)
+			trail := ancestry.NewTrail(c.keep, known...)
 			var got []chain.Turn
 			var err error
 			for way := range strings.FieldsSeq(c.heads) {
 				if final, ok := strings.CutPrefix(way, "="); ok {
-					turns, err := trail.Final(tr.at(final), tr.linked)
+					turns, err := trail.TakeFinal(tr.at(final), tr.linked)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -105,7 +106,7 @@ func TestTrail(t *testing.T) {
 					delete(tr, chain.Hash(lost))
 				}
 				var turns []chain.Turn
-				turns, err = trail.Head(head, tr.look)
+				turns, err = trail.TakeHead(head, tr.look)
 				got = append(got, turns...)
 			}
 			if say(got) != c.want {
@@ -122,11 +123,11 @@ func TestTrail(t *testing.T) {
 // does, the thread is lost, and not the block asked for again and again.
 func TestAParentThatNobodyKnows(t *testing.T) {
 	tr := tree{}
-	trail := chain.NewTrail(10, chain.Block{Number: 2, Hash: "0ab"})
-	if _, err := trail.Head(tr.at("0xy"), tr.look); !errors.Is(err, chain.ErrThread) {
+	trail := ancestry.NewTrail(10, chain.Block{Number: 2, Hash: "0ab"})
+	if _, err := trail.TakeHead(tr.at("0xy"), tr.look); !errors.Is(err, chain.ErrThread) {
 		t.Fatalf("got error %v, want %v", err, chain.ErrThread)
 	}
-	turns, err := trail.Head(tr.at("0abc"), tr.look)
+	turns, err := trail.TakeHead(tr.at("0abc"), tr.look)
 	if err != nil || say(turns) != "+0abc" {
 		t.Errorf("a child of the block: got %s, %v, want it applied", say(turns), err)
 	}
@@ -134,9 +135,9 @@ func TestAParentThatNobodyKnows(t *testing.T) {
 
 func TestTrailRefusesAnotherBlock(t *testing.T) {
 	tr := tree{}
-	trail := chain.NewTrail(10, tr.at("0"))
+	trail := ancestry.NewTrail(10, tr.at("0"))
 	liar := func(chain.Hash) (chain.Block, error) { return tr.at("0x"), nil }
-	if _, err := trail.Head(tr.at("0abc"), liar); !errors.Is(err, chain.ErrThread) {
+	if _, err := trail.TakeHead(tr.at("0abc"), liar); !errors.Is(err, chain.ErrThread) {
 		t.Fatalf("the lookup gave another block: got error %v, want %v", err, chain.ErrThread)
 	}
 }
@@ -155,7 +156,7 @@ func fold(r *rand.Rand) error {
 	tr := tree{}
 	tr.at("0")
 	ways := []string{"0"}
-	trail := chain.NewTrail(1 + r.IntN(12))
+	trail := ancestry.NewTrail(1 + r.IntN(12))
 	var best []chain.Block // the chain that the turns add up to
 	for range 40 {
 		from := ways[r.IntN(len(ways))]
@@ -166,7 +167,7 @@ func fold(r *rand.Rand) error {
 		ways = append(ways, way)
 		head := tr.at(way)
 		down := r.IntN(10) == 0
-		turns, err := trail.Head(head, func(h chain.Hash) (chain.Block, error) {
+		turns, err := trail.TakeHead(head, func(h chain.Hash) (chain.Block, error) {
 			if down {
 				return chain.Block{}, chain.ErrUnreachable
 			}
@@ -189,7 +190,7 @@ func fold(r *rand.Rand) error {
 			other := ways[r.IntN(len(ways))]
 			named = tr.at(other[:1+r.IntN(len(other))])
 		}
-		turns, err = trail.Final(named, tr.linked)
+		turns, err = trail.TakeFinal(named, tr.linked)
 		if err != nil {
 			return err
 		}

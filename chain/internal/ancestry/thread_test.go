@@ -1,4 +1,4 @@
-package chain_test
+package ancestry_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // W1: a block is an ancestor by parent hashes and not by its number.
@@ -33,7 +34,7 @@ func TestThread(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			tr := tree{}
-			var thread chain.Thread
+			var thread ancestry.Thread
 			for way := range strings.FieldsSeq(c.tops) {
 				tr.at(way)
 			}
@@ -41,14 +42,14 @@ func TestThread(t *testing.T) {
 				delete(tr, chain.Hash(way))
 			}
 			for way := range strings.FieldsSeq(c.tops) {
-				if err := thread.Rise(tr.at(way), tr.look); err != nil {
+				if err := thread.RiseTo(tr.at(way), tr.look); err != nil {
 					t.Fatal(err)
 				}
 				for way := range strings.FieldsSeq(c.lost) {
 					delete(tr, chain.Hash(way))
 				}
 			}
-			if err := thread.Sink(c.sink, tr.look); !errors.Is(err, c.err) {
+			if err := thread.SinkTo(c.sink, tr.look); !errors.Is(err, c.err) {
 				t.Errorf("got error %v, want %v", err, c.err)
 			}
 			for way := range strings.FieldsSeq(c.has) {
@@ -71,7 +72,7 @@ func TestThreadHasAncestorsOnly(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		tr, ways := tree{}, []string{"0"}
-		var thread chain.Thread
+		var thread ancestry.Thread
 		for range 20 {
 			way := ways[r.IntN(len(ways))] + strings.Repeat(string(rune('a'+r.IntN(3))), r.IntN(4))
 			ways = append(ways, way)
@@ -82,8 +83,8 @@ func TestThreadHasAncestorsOnly(t *testing.T) {
 				}
 				return tr.look(h)
 			}
-			if err := thread.Rise(tr.at(way), look); err == nil {
-				_ = thread.Sink(uint64(r.IntN(6)), look)
+			if err := thread.RiseTo(tr.at(way), look); err == nil {
+				_ = thread.SinkTo(uint64(r.IntN(6)), look)
 				if !thread.Has(tr.at(way)) {
 					t.Fatalf("seed %d: the thread lacks %s, which it was raised to", seed, way)
 				}

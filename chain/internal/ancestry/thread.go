@@ -1,23 +1,25 @@
-package chain
+package ancestry
 
 import (
 	"fmt"
 	"slices"
+
+	"github.com/conchhq/conch/chain"
 )
 
 // Thread is a line of blocks of which each names the one before as its parent. It proves that a block
 // is an ancestor of another (W1). The zero Thread is empty. It is a pure machine: it looks up unknown
 // blocks through a Lookup, and changes nothing if that fails. It is not safe for concurrent use.
 type Thread struct {
-	blocks []Block // oldest first
+	blocks []chain.Block // oldest first
 }
 
 // mostThread bounds the blocks of a Thread, 72 bytes each.
 const mostThread = 50_000
 
-// Rise makes top the newest block. If the line to it does not lead over the newest block so far, the
+// RiseTo makes top the newest block. If the line to it does not lead over the newest block so far, the
 // older ones are dropped. A top that is in the line already changes nothing.
-func (t *Thread) Rise(top Block, look Lookup) error {
+func (t *Thread) RiseTo(top chain.Block, look Lookup) error {
 	if t.Has(top) {
 		return nil
 	}
@@ -36,13 +38,13 @@ func (t *Thread) Rise(top Block, look Lookup) error {
 	return nil
 }
 
-// Sink adds ancestors of the oldest block down to a height.
-func (t *Thread) Sink(to uint64, look Lookup) error {
+// SinkTo adds ancestors of the oldest block down to a height.
+func (t *Thread) SinkTo(to uint64, look Lookup) error {
 	if len(t.blocks) == 0 || to >= t.blocks[0].Number {
 		return nil
 	}
 	if top := t.blocks[len(t.blocks)-1]; top.Number-to >= mostThread {
-		return fmt.Errorf("%w: more than %d blocks lie between block %d and block %d", ErrThread, mostThread, to, top.Number)
+		return fmt.Errorf("%w: more than %d blocks lie between block %d and block %d", chain.ErrThread, mostThread, to, top.Number)
 	}
 	line, err := walk(t.blocks[0], to, look)
 	if err != nil {
@@ -53,38 +55,38 @@ func (t *Thread) Sink(to uint64, look Lookup) error {
 }
 
 // Has reports whether the block is in the line.
-func (t *Thread) Has(b Block) bool { return find(t.blocks, b.Number, b.Hash) >= 0 }
+func (t *Thread) Has(b chain.Block) bool { return find(t.blocks, b.Number, b.Hash) >= 0 }
 
 // Oldest returns the oldest block, the zero Block if there is none.
-func (t *Thread) Oldest() Block {
+func (t *Thread) Oldest() chain.Block {
 	if len(t.blocks) == 0 {
-		return Block{}
+		return chain.Block{}
 	}
 	return t.blocks[0]
 }
 
 // Newest returns the newest block, the zero Block if there is none.
-func (t *Thread) Newest() Block {
+func (t *Thread) Newest() chain.Block {
 	if len(t.blocks) == 0 {
-		return Block{}
+		return chain.Block{}
 	}
 	return t.blocks[len(t.blocks)-1]
 }
 
 // At returns the block of a height, if the line has one.
-func (t *Thread) At(number uint64) (Block, bool) {
+func (t *Thread) At(number uint64) (chain.Block, bool) {
 	if len(t.blocks) == 0 || number < t.blocks[0].Number || number > t.Newest().Number {
-		return Block{}, false
+		return chain.Block{}, false
 	}
 	return t.blocks[number-t.blocks[0].Number], true
 }
 
 // walk returns the ancestors of a block down to a height, oldest first, and the block itself.
-func walk(top Block, to uint64, look Lookup) ([]Block, error) {
+func walk(top chain.Block, to uint64, look Lookup) ([]chain.Block, error) {
 	if top.Number-to >= mostThread {
-		return nil, fmt.Errorf("%w: more than %d blocks lie between block %d and block %d", ErrThread, mostThread, to, top.Number)
+		return nil, fmt.Errorf("%w: more than %d blocks lie between block %d and block %d", chain.ErrThread, mostThread, to, top.Number)
 	}
-	line := []Block{top}
+	line := []chain.Block{top}
 	for lowest := top; lowest.Number > to; {
 		parent, err := lookUp(lowest, look)
 		if err != nil {

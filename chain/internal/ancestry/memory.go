@@ -1,8 +1,10 @@
-package chain
+package ancestry
 
 import (
 	"slices"
 	"sync"
+
+	"github.com/conchhq/conch/chain"
 )
 
 // Memory keeps the newest blocks that a driver has seen, on any branch, so that a caller can
@@ -10,15 +12,15 @@ import (
 type Memory struct {
 	mu     sync.Mutex
 	keep   int
-	blocks map[Hash]Block
-	order  []Hash // by arrival
+	blocks map[chain.Hash]chain.Block
+	order  []chain.Hash // by arrival
 }
 
 // NewMemory makes a memory of the newest keep blocks.
-func NewMemory(keep int) *Memory { return &Memory{keep: keep, blocks: map[Hash]Block{}} }
+func NewMemory(keep int) *Memory { return &Memory{keep: keep, blocks: map[chain.Hash]chain.Block{}} }
 
 // Add stores a block and drops the oldest if there are too many.
-func (m *Memory) Add(b Block) {
+func (m *Memory) Add(b chain.Block) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, known := m.blocks[b.Hash]; known {
@@ -33,7 +35,7 @@ func (m *Memory) Add(b Block) {
 }
 
 // Get returns the block with a hash, and whether it is remembered.
-func (m *Memory) Get(h Hash) (Block, bool) {
+func (m *Memory) Get(h chain.Hash) (chain.Block, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b, known := m.blocks[h]
@@ -41,7 +43,7 @@ func (m *Memory) Get(h Hash) (Block, bool) {
 }
 
 // Thread returns a block and its remembered ancestors, oldest first, for NewTrail.
-func (m *Memory) Thread(last Block) []Block {
+func (m *Memory) Thread(last chain.Block) []chain.Block {
 	if last.Hash == "" {
 		return nil
 	}
@@ -50,7 +52,7 @@ func (m *Memory) Thread(last Block) []Block {
 	if whole, known := m.blocks[last.Hash]; known {
 		last = whole // the caller may not know its parent
 	}
-	thread := []Block{last}
+	thread := []chain.Block{last}
 	for len(thread) < m.keep {
 		b, known := m.blocks[thread[len(thread)-1].Parent]
 		if !known {

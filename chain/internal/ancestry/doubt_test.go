@@ -1,9 +1,10 @@
-package chain_test
+package ancestry_test
 
 import (
 	"testing"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // W4: a backend that is behind, or on its own, now and then changes nothing; a head that stays
@@ -11,7 +12,7 @@ import (
 func TestDoubt(t *testing.T) {
 	t.Parallel()
 	last := chain.Block{Number: 9, Hash: "9"}
-	var d chain.Doubt
+	var d ancestry.Doubt
 	for look := range 50 {
 		lower := look%5 != 0
 		head := chain.Block{Number: 9}
@@ -23,12 +24,12 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 	d.Passes(last, last)
-	for look := 1; look <= chain.MaxLower; look++ {
-		if got := d.Passes(last, chain.Block{Number: 8}); got != (look < chain.MaxLower) {
+	for look := 1; look <= ancestry.MaxLower; look++ {
+		if got := d.Passes(last, chain.Block{Number: 8}); got != (look < ancestry.MaxLower) {
 			t.Errorf("look %d in a row: passed over %v", look, got)
 		}
 	}
-	for look := 1; look < 5*chain.MaxUnlinked; look++ {
+	for look := 1; look < 5*ancestry.MaxUnlinked; look++ {
 		if d.Linked(); look%3 > 0 {
 			continue
 		}
@@ -37,8 +38,8 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 	d.Linked()
-	for look := 1; look <= chain.MaxUnlinked; look++ {
-		if got := d.Unlinked(); got != (look == chain.MaxUnlinked) {
+	for look := 1; look <= ancestry.MaxUnlinked; look++ {
+		if got := d.Unlinked(); got != (look == ancestry.MaxUnlinked) {
 			t.Errorf("look %d at a head of another line: lost %v", look, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package evm
+package budget
 
 import (
 	"math/rand/v2"
@@ -23,6 +23,9 @@ type allowance struct {
 	heard  time.Time     // when the last ones were
 }
 
+// Longest caps how long an endpoint can make a caller wait.
+const Longest = time.Minute
+
 const (
 	leastRate   = 5 // units a second
 	firstPause  = 250 * time.Millisecond
@@ -39,52 +42,52 @@ const (
 // newAllowance returns the allowance for a configured rate; 0: there is none.
 func newAllowance(top float64, now time.Time) allowance {
 	a := allowance{top: top, rate: top, at: now}
-	a.tokens = min(a.burst(), firstUnits)
+	a.tokens = min(a.burstUnits(), firstUnits)
 	return a
 }
 
-// limit replaces the configured rate. A rate that was learned below it stays.
-func (a *allowance) limit(top float64) {
+// setTop replaces the configured rate. A rate that was learned below it stays.
+func (a *allowance) setTop(top float64) {
 	if a.rate >= a.top || a.rate > top {
 		a.rate = top
 	}
 	a.top = top
-	a.tokens = min(a.tokens, a.burst())
+	a.tokens = min(a.tokens, a.burstUnits())
 }
 
-// burst is the most units that gather.
-func (a *allowance) burst() float64 { return max(1, a.rate/partsOfRate) }
+// burstUnits is the most units that gather.
+func (a *allowance) burstUnits() float64 { return max(1, a.rate/partsOfRate) }
 
-// refill adds what the time since the last call has brought. lowWait says that some of the least urgent requests wait.
-func (a *allowance) refill(now time.Time, lowWait bool) {
+// refillTokens adds what the time since the last call has brought. lowWait says that some of the least urgent requests wait.
+func (a *allowance) refillTokens(now time.Time, lowWait bool) {
 	if a.rate == 0 {
 		return
 	}
 	more := a.rate * max(0, now.Sub(a.at).Seconds())
 	a.at = now
-	a.tokens = min(a.burst(), a.tokens+more)
-	if a.low = min(a.burst(), a.low+sureOf*more); !lowWait {
+	a.tokens = min(a.burstUnits(), a.tokens+more)
+	if a.low = min(a.burstUnits(), a.low+sureOf*more); !lowWait {
 		a.low = 0
 	}
 }
 
-// lacks returns for how long a request of so many units has to wait. One that is larger than what gathers waits for
+// lackTime returns for how long a request of so many units has to wait. One that is larger than what gathers waits for
 // all of it.
-func (a *allowance) lacks(now time.Time, units float64) time.Duration {
+func (a *allowance) lackTime(now time.Time, units float64) time.Duration {
 	wait := a.until.Sub(now)
 	if a.rate == 0 {
 		return wait
 	}
-	if lack := units - a.tokens; units > a.burst() {
-		wait = max(wait, time.Duration((a.burst()-a.tokens)/a.rate*float64(time.Second)))
+	if lack := units - a.tokens; units > a.burstUnits() {
+		wait = max(wait, time.Duration((a.burstUnits()-a.tokens)/a.rate*float64(time.Second)))
 	} else if lack > 0 {
 		wait = max(wait, time.Duration(lack/a.rate*float64(time.Second))+1)
 	}
 	return wait
 }
 
-// gathers returns after how long so many units will have come, however many can be used at once.
-func (a *allowance) gathers(now time.Time, units float64) time.Duration {
+// gatherTime returns after how long so many units will have come, however many can be used at once.
+func (a *allowance) gatherTime(now time.Time, units float64) time.Duration {
 	wait := a.until.Sub(now)
 	if a.rate > 0 {
 		wait = max(wait, time.Duration((units-a.tokens)/a.rate*float64(time.Second)))
@@ -92,8 +95,8 @@ func (a *allowance) gathers(now time.Time, units float64) time.Duration {
 	return wait
 }
 
-// take uses the units of a request.
-func (a *allowance) take(w *waiter) {
+// takeUnits uses the units of a request.
+func (a *allowance) takeUnits(w *waiter) {
 	if a.rate == 0 {
 		return
 	}
@@ -103,8 +106,8 @@ func (a *allowance) take(w *waiter) {
 	}
 }
 
-// took notes that units were answered.
-func (a *allowance) took(now time.Time, units float64) {
+// noteTaken notes that units were answered.
+func (a *allowance) noteTaken(now time.Time, units float64) {
 	a.pause = 0
 	// An average over about a second, which a burst cannot raise to more than itself.
 	a.taken = a.taken*max(0, 1-now.Sub(a.heard).Seconds()) + units
@@ -123,9 +126,9 @@ func (a *allowance) took(now time.Time, units float64) {
 	a.heard = now
 }
 
-// refused notes that the endpoint refused a request of so many units, or some of its calls, for their number. It may
+// noteRefused notes that the endpoint refused a request of so many units, or some of its calls, for their number. It may
 // have said when to come again. A first request that was larger than all it took before says little about the rate.
-func (a *allowance) refused(now time.Time, units float64, after time.Duration) {
+func (a *allowance) noteRefused(now time.Time, units float64, after time.Duration) {
 	if now.Sub(a.fell) >= settles {
 		a.bad = a.rate
 		if a.rate == 0 {
@@ -142,7 +145,7 @@ func (a *allowance) refused(now time.Time, units float64, after time.Duration) {
 		a.pause = min(mostPause, max(firstPause, 2*a.pause))
 	}
 	a.tokens = min(a.tokens, 0)
-	if after = min(after, longest); after <= 0 {
+	if after = min(after, Longest); after <= 0 {
 		after = a.pause
 	}
 	after += time.Duration(rand.Int64N(int64(after)/4 + 1)) //nolint:gosec // several processes must not come back together

@@ -1,4 +1,6 @@
-package chain
+package ancestry
+
+import "github.com/conchhq/conch/chain"
 
 // Doubt decides which heads a follower passes over (W4). Behind one endpoint there may be several nodes: one
 // that is behind shows a lower head, and one on a branch of its own a head that cannot be linked. Neither
@@ -16,7 +18,7 @@ const (
 )
 
 // Passes reports whether to pass over a head, given the last one that was followed.
-func (d *Doubt) Passes(last, head Block) bool {
+func (d *Doubt) Passes(last, head chain.Block) bool {
 	if last.Hash == "" || head.Number >= last.Number {
 		d.lower = 0
 		return false
