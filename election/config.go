@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/internal/name"
@@ -20,7 +21,7 @@ import (
 // Config describes an elector. Mint is required; every other zero value means its default.
 // [Elector.Add] and [Elector.Retire] change the roles later.
 type Config struct {
-	Mint Mint
+	Mint mint.Mint
 	// ID names this process among the candidates. It must be unique, 1 to 200 bytes of
 	// UTF-8 without ':', and no other one to its readers' eyes; see [ValidID].
 	// The default is made by [Identity].
@@ -37,7 +38,7 @@ type Config struct {
 	BackoffMax    time.Duration // longest pause after a lost bid; default 800 ms, or BackoffMin if that is longer
 	RetryMax      time.Duration // longest pause after errors; default 3 s (S5)
 	DrainTimeout  time.Duration // how long acts may take to end when a scope is given up; default 10 s (F6)
-	Takeover      Takeover      // default Strict
+	Takeover      mint.Takeover      // default Strict
 	StaleAfter    time.Duration // report a holder whose last heartbeat is older, and do nothing else (S12); 0: never
 	Follower      bool          // never lead any scope (S27)
 
@@ -96,7 +97,7 @@ func (c Config) withDefaults() Config {
 	c.BackoffMax = cmp.Or(c.BackoffMax, max(800*time.Millisecond, c.BackoffMin))
 	c.RetryMax = cmp.Or(c.RetryMax, 3*time.Second)
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
-	c.Takeover = cmp.Or(c.Takeover, Strict)
+	c.Takeover = cmp.Or(c.Takeover, mint.Strict)
 	c.ID = cmp.Or(c.ID, Identity())
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Clock == nil {
@@ -117,7 +118,7 @@ func (c Config) Validate() error {
 	f := faults.List{Of: "election: "}
 	f.Add(c.Mint == nil, "Config.Mint is missing; pgmint.New makes one")
 	f.Join(ValidID(c.ID))
-	f.Add(!slices.Contains([]Takeover{Strict, Fast, Keep}, c.Takeover), "takeover %q is none of strict, fast, keep", c.Takeover)
+	f.Add(!slices.Contains([]mint.Takeover{mint.Strict, mint.Fast, mint.Keep}, c.Takeover), "takeover %q is none of strict, fast, keep", c.Takeover)
 	for _, d := range []struct {
 		name string
 		is   time.Duration
@@ -164,7 +165,7 @@ func (c Config) validateTimes(r Role) error {
 // lockTimeout returns the default lock timeout. A bid that waits holds up the heartbeats of its
 // session, so it may take 3/4 of the time by which a heartbeat can be late with the gate open.
 func (c Config) lockTimeout(shortest time.Duration) time.Duration {
-	most := DefaultLockTimeout(shortest)
+	most := mint.DefaultLockTimeout(shortest)
 	for _, r := range c.Roles {
 		most = min(most, max(c.spare(r)*3/4, time.Millisecond))
 	}

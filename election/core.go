@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -158,7 +159,7 @@ func (c *Core) Patience(a Action) time.Duration {
 	switch lease := c.machine.set.Lease; {
 	case opens:
 		return max(5*time.Second, lease)
-	case c.machine.set.Takeover == Keep:
+	case c.machine.set.Takeover == mint.Keep:
 		return max(time.Minute, 10*lease)
 	default:
 		return lease

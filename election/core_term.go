@@ -3,6 +3,8 @@ package election
 import (
 	"errors"
 	"fmt"
+
+	"github.com/conchhq/conch/election/mint"
 )
 
 // The end of a term, in the order that may not change: its gate shuts (Shut), its role is cancelled (Cancel) and returns
@@ -43,10 +45,10 @@ func (c *Core) takeEnded(in Ended) Input {
 
 // takeResigned gives a scope up whose role has returned unasked or stalled, unless that term is over.
 func (c *Core) takeResigned(in Resigned) Input {
-	why, how := in.Err, EndedByFailure
+	why, how := in.Err, mint.EndedByFailure
 	switch {
 	case why == nil:
-		why, how = ErrResigned, EndedByRequest
+		why, how = ErrResigned, mint.EndedByRequest
 	case !errors.Is(why, ErrStalled):
 		why = fmt.Errorf("%w: %w", ErrResigned, why)
 	}

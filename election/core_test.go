@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -22,12 +23,12 @@ func leadingCore(t *testing.T, scopes ...string) *cored {
 	const lease = 3 * time.Second
 	set := election.Settings{
 		Lease: lease, Heartbeat: lease / 5, CheckInterval: lease / 3, BackoffMin: 200 * time.Millisecond,
-		BackoffMax: 800 * time.Millisecond, RetryMax: lease, YieldAfterStep: lease, Takeover: election.Strict, Seed: 1,
+		BackoffMax: 800 * time.Millisecond, RetryMax: lease, YieldAfterStep: lease, Takeover: mint.Strict, Seed: 1,
 	}
-	var results []election.Result
+	var results []mint.Result
 	for _, scope := range scopes {
 		set.Seats = append(set.Seats, election.SeatSettings{Scope: scope, Lease: lease, Margin: lease / 10, Late: lease - lease/10})
-		results = append(results, election.Result{Scope: scope, Outcome: election.Won, Handoff: true, Token: fence.Token{Scope: scope, Holder: "me", Epoch: 1}})
+		results = append(results, mint.Result{Scope: scope, Outcome: mint.Won, Handoff: true, Token: fence.Token{Scope: scope, Holder: "me", Epoch: 1}})
 	}
 	c := &cored{T: t, core: election.NewCore(set), now: 1}
 	c.step(election.Tick{})
@@ -79,7 +80,7 @@ func TestATermEndsInOrder(t *testing.T) {
 	if said := actions[election.Release](out); len(said) != 1 || !said[0].Farewells[0].Released || did[election.Answered](out) {
 		t.Fatalf("the end of the acts gave %+v, want a farewell that promises it, and no answer yet", out)
 	}
-	out = c.step(election.Parted{Answers: []election.Parting{{Outcome: election.Said}}})
+	out = c.step(election.Parted{Answers: []mint.Parting{{Outcome: mint.Said}}})
 	if answers := actions[election.Answered](out); len(answers) != 1 || answers[0] != (election.Answered{Ticket: 7}) {
 		t.Errorf("the answer to the farewell gave %+v, want the caller told", out)
 	}
@@ -89,7 +90,7 @@ func TestATermEndsInOrder(t *testing.T) {
 func TestAllGatesShutFirst(t *testing.T) {
 	t.Parallel()
 	c := leadingCore(t, "s", "t", "u")
-	out := c.step(election.Failed{Lost: true, Err: election.ErrSessionLost})
+	out := c.step(election.Failed{Lost: true, Err: mint.ErrSessionLost})
 	if len(out.Gives) != 3 || len(actions[election.Cancel](out)) != 3 || out.Acts[0] != election.Action(election.Disconnect{}) || len(out.Writes) != 1 {
 		t.Fatalf("a lost session gave %+v, want three gates shut, then the session closed and three roles cancelled", out)
 	}
@@ -153,7 +154,7 @@ func TestCallersAreAnswered(t *testing.T) {
 	if out = c.step(election.Tick{}); !did[election.Beat](out) {
 		t.Fatalf("a second later: %+v, want a heartbeat", out)
 	}
-	if out = c.step(election.Beaten{Sent: c.now, Answers: []election.Outcome{election.Over}}); len(actions[election.Answered](out)) != 1 || !errors.Is(actions[election.Answered](out)[0].Err, election.ErrDeposed) {
+	if out = c.step(election.Beaten{Sent: c.now, Answers: []mint.Outcome{mint.Over}}); len(actions[election.Answered](out)) != 1 || !errors.Is(actions[election.Answered](out)[0].Err, election.ErrDeposed) {
 		t.Errorf("a newer term gave %+v, want the caller told ErrDeposed", out)
 	}
 }
@@ -176,7 +177,7 @@ func TestWhatComesTogetherIsOneStep(t *testing.T) {
 	if asked := actions[election.Try](out); len(asked) != 1 || len(asked[0].Bids) != 3 {
 		t.Fatalf("the mint's answer gave %+v, want one request with three bids", out)
 	}
-	won := election.Tried{Sent: c.now, Results: []election.Result{{Scope: "s", Outcome: election.Won, Handoff: true, Token: fence.Token{Scope: "s", Epoch: 1}}}}
+	won := election.Tried{Sent: c.now, Results: []mint.Result{{Scope: "s", Outcome: mint.Won, Handoff: true, Token: fence.Token{Scope: "s", Epoch: 1}}}}
 	out = c.step(won, election.Asked{StepDown: election.StepDown{Scope: "s", Timeout: time.Minute}, Ticket: 1})
 	if len(out.Gives) != 2 || !did[election.Enter](out) || !did[election.Cancel](out) || did[election.Answered](out) {
 		t.Errorf("a term that was won, and a request to give it up, gave %+v, want the term begun and its end", out)
@@ -228,7 +229,7 @@ func follower10(t *testing.T, scopes []string) *cored {
 	const lease = time.Minute
 	set := election.Settings{
 		Lease: lease, Heartbeat: lease / 5, CheckInterval: lease / 3, BackoffMin: 200 * time.Millisecond,
-		BackoffMax: 800 * time.Millisecond, RetryMax: lease, YieldAfterStep: lease, Takeover: election.Strict, Seed: 1,
+		BackoffMax: 800 * time.Millisecond, RetryMax: lease, YieldAfterStep: lease, Takeover: mint.Strict, Seed: 1,
 	}
 	for _, scope := range scopes {
 		set.Seats = append(set.Seats, election.SeatSettings{Scope: scope, Lease: lease, Margin: lease / 10, Late: lease - lease/10})
@@ -245,9 +246,9 @@ func (c *cored) heldBy(process func(i int) int64) election.Output {
 	for range 100 {
 		out := c.step(in)
 		if tries := actions[election.Try](out); len(tries) == 1 && len(tries[0].Bids) == 10 {
-			var results []election.Result
+			var results []mint.Result
 			for i, b := range tries[0].Bids {
-				results = append(results, election.Result{Scope: b.Scope, Outcome: election.Held, Holder: "other", Process: process(i)})
+				results = append(results, mint.Result{Scope: b.Scope, Outcome: mint.Held, Holder: "other", Process: process(i)})
 			}
 			return c.step(election.Tried{Sent: c.now, Results: results})
 		}

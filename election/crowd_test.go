@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -32,7 +33,7 @@ func newCrowd(t *testing.T, seats int, change func(*crowd)) *crowd {
 	const lease = 3 * time.Second
 	set := election.Settings{
 		Lease: lease, Heartbeat: lease / 5, CheckInterval: lease / 3, BackoffMin: 200 * time.Millisecond,
-		BackoffMax: 800 * time.Millisecond, RetryMax: lease, YieldAfterStep: lease, Takeover: election.Strict, Seed: 1,
+		BackoffMax: 800 * time.Millisecond, RetryMax: lease, YieldAfterStep: lease, Takeover: mint.Strict, Seed: 1,
 	}
 	for i := range seats {
 		set.Seats = append(set.Seats, election.SeatSettings{
@@ -77,7 +78,7 @@ func (c *crowd) answer(ask election.Action) {
 			if len(a.Pulses) > 0 {
 				c.beats = append(c.beats, sent)
 			}
-			ask = c.step(election.Beaten{Sent: sent, Answers: slices.Repeat([]election.Outcome{election.Renewed}, len(a.Pulses))})
+			ask = c.step(election.Beaten{Sent: sent, Answers: slices.Repeat([]mint.Outcome{mint.Renewed}, len(a.Pulses))})
 		case election.Try:
 			c.tries = append(c.tries, a)
 			ask = c.step(election.Tried{Sent: sent, Results: c.results(a)})
@@ -87,15 +88,15 @@ func (c *crowd) answer(ask election.Action) {
 	}
 }
 
-func (c *crowd) results(a election.Try) (results []election.Result) {
+func (c *crowd) results(a election.Try) (results []mint.Result) {
 	if c.room == 0 {
-		return []election.Result{{Scope: a.Bids[0].Scope, Outcome: election.Full, Why: errors.New("no room")}}
+		return []mint.Result{{Scope: a.Bids[0].Scope, Outcome: mint.Full, Why: errors.New("no room")}}
 	}
 	for _, b := range a.Bids[:min(len(a.Bids), c.room)] {
 		c.asked[b.Scope]++
-		r := election.Result{Scope: b.Scope, Outcome: election.Held, Holder: "other", Process: 7}
+		r := mint.Result{Scope: b.Scope, Outcome: mint.Held, Holder: "other", Process: 7}
 		if !c.held {
-			r = election.Result{Scope: b.Scope, Outcome: election.Won, Handoff: true}
+			r = mint.Result{Scope: b.Scope, Outcome: mint.Won, Handoff: true}
 			r.Token = fence.Token{Scope: b.Scope, Holder: "me", Epoch: 1, Term: fence.Term{1}}
 		}
 		results = append(results, r)

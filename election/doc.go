@@ -20,7 +20,7 @@
 // A [Role] is work that only one process may do at a time; its scope is its name. An
 // [Elector], made from a [Config], campaigns for the scopes of its roles and runs each role
 // while this process leads. The role gets a [Leadership] with a [fence.Gate], which answers
-// whether it may act now. A [Mint] issues the tokens that make a process the leader:
+// whether it may act now. A [mint.Mint] issues the tokens that make a process the leader:
 // election/pgmint over Postgres, election/electiontest in memory. [Events] reports what
 // happens as [Fact] values. [Core] makes all decisions of an elector; most are those of its [Machine].
 // It is exported for the simulator.

@@ -8,8 +8,6 @@ import (
 // The causes with which a leadership ends, and the errors of a drain. A role tests the cause of its
 // context with errors.Is.
 var (
-	// ErrBarred means that the mint refuses this candidate until its configuration changes.
-	ErrBarred = errors.New("the mint refuses this candidate")
 	// ErrDeposed means that the mint has a newer term for the scope.
 	ErrDeposed = errors.New("deposed: the mint has a newer term")
 	// ErrStepDown means that this process was asked to give the scope up.

@@ -3,6 +3,7 @@ package election
 import (
 	"time"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -42,7 +43,7 @@ type Fact struct {
 	Took     time.Duration // Acquired: since the first bid for this term; Stale: since the last heartbeat; Unled: since somebody led
 	After    time.Duration // Retrying, Failing: the pause; Draining: how long acts may take to end
 	Err      error
-	Blockers []Blocker
+	Blockers []mint.Blocker
 }
 
 // IsTransition reports whether the fact begins or ends a leadership.
@@ -68,7 +69,7 @@ type Bidding struct {
 	Scopes  []string // the scopes that the mint tried
 	Sent    fence.Instant
 	Took    time.Duration
-	Results []Result // in the order of Scopes; empty after an error
+	Results []mint.Result // in the order of Scopes; empty after an error
 	Err     error
 }
 

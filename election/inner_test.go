@@ -3,6 +3,8 @@ package election
 import (
 	"testing"
 	"time"
+
+	"github.com/conchhq/conch/election/mint"
 )
 
 // A scope that is added again before it is forgotten keeps its runner: its next term would have none.
@@ -22,14 +24,14 @@ func TestAScopeThatIsAddedAgainIsKept(t *testing.T) {
 func TestHowLongAnAnswerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		takeover     Takeover
+		takeover     mint.Takeover
 		lease        time.Duration
 		opens, other time.Duration
 	}{
-		{Strict, 3 * time.Second, 5 * time.Second, 3 * time.Second},
-		{Strict, 9 * time.Second, 9 * time.Second, 9 * time.Second},
-		{Keep, 3 * time.Second, 5 * time.Second, time.Minute},
-		{Keep, 9 * time.Second, 9 * time.Second, 90 * time.Second},
+		{mint.Strict, 3 * time.Second, 5 * time.Second, 3 * time.Second},
+		{mint.Strict, 9 * time.Second, 9 * time.Second, 9 * time.Second},
+		{mint.Keep, 3 * time.Second, 5 * time.Second, time.Minute},
+		{mint.Keep, 9 * time.Second, 9 * time.Second, 90 * time.Second},
 	} {
 		core := &Core{machine: &Machine{set: Settings{Lease: c.lease, Takeover: c.takeover}}}
 		if opens, other := core.Patience(Connect{}), core.Patience(Beat{}); opens != c.opens || other != c.other {

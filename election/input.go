@@ -3,6 +3,7 @@ package election
 import (
 	"time"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -18,15 +19,15 @@ type (
 	// Tried answers Try. Bids without a result were not tried.
 	Tried struct {
 		Sent    fence.Instant
-		Results []Result
+		Results []mint.Result
 	}
 	// Beaten answers Beat, in the order of its pulses.
 	Beaten struct {
 		Sent    fence.Instant
-		Answers []Outcome
+		Answers []mint.Outcome
 	}
 	// Parted answers Release, in the order of its farewells. A missing answer means Said.
-	Parted struct{ Answers []Parting }
+	Parted struct{ Answers []mint.Parting }
 	// Enlisted answers Enlist.
 	Enlisted struct{}
 	// Failed answers any of these requests instead. Lost means that the session has ended.
@@ -46,7 +47,7 @@ type (
 		Scope   string
 		Epoch   int64         // the only term to give up; 0: the present one
 		Why     error         // the cause that the role's context gets
-		How     Ending        // EndedByFailure if the role failed
+		How     mint.Ending        // EndedByFailure if the role failed
 		Actor   string        // the operator, for the history
 		To      string        // the candidate that should lead next
 		Timeout time.Duration // how long acts may take to end; 0 in Elector.StepDown: DrainTimeout
@@ -102,13 +103,13 @@ type (
 	// Disconnect closes the session.
 	Disconnect struct{}
 	// Try sends bids.
-	Try struct{ Bids []Bid }
+	Try struct{ Bids []mint.Bid }
 	// Beat renews terms.
-	Beat struct{ Pulses []Pulse }
+	Beat struct{ Pulses []mint.Pulse }
 	// Release gives terms up.
-	Release struct{ Farewells []Farewell }
+	Release struct{ Farewells []mint.Farewell }
 	// Enlist changes the scopes for which the mint has registered this candidate.
-	Enlist struct{ Roll Roll }
+	Enlist struct{ Roll mint.Roll }
 	// Forget drops a retired scope.
 	Forget struct{ Scope string }
 	// Open opens a gate and starts the role's Fenced function.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/step"
 )
@@ -127,24 +128,24 @@ func (e *Elector) call(a Action) {
 				a.Bids = a.Bids[:len(results)] // the rest was not tried
 			}
 			if f := e.cfg.Events.Attempt; f != nil {
-				f(Bidding{Scopes: scopesOf(a.Bids, func(b Bid) string { return b.Scope }), Sent: sent, Took: took, Results: results, Err: err})
+				f(Bidding{Scopes: scopesOf(a.Bids, func(b mint.Bid) string { return b.Scope }), Sent: sent, Took: took, Results: results, Err: err})
 			}
 			e.answer(err, Tried{Sent: sent, Results: results})
 		case Beat:
 			answers, sent, took, err := timed(e, within, session.Beat, a.Pulses)
 			renewed := make([]bool, len(answers))
 			for i, answer := range answers {
-				renewed[i] = answer == Renewed
+				renewed[i] = answer == mint.Renewed
 			}
 			if f := e.cfg.Events.Beat; f != nil && len(a.Pulses) > 0 {
-				f(Heartbeat{Scopes: scopesOf(a.Pulses, func(p Pulse) string { return p.Token.Scope }), Sent: sent, Took: took, Renewed: renewed, Err: err})
+				f(Heartbeat{Scopes: scopesOf(a.Pulses, func(p mint.Pulse) string { return p.Token.Scope }), Sent: sent, Took: took, Renewed: renewed, Err: err})
 			}
 			e.answer(err, Beaten{Sent: sent, Answers: answers})
 		case Release:
 			answers, _, _, err := timed(e, within, session.Release, a.Farewells)
 			e.answer(err, Parted{Answers: answers})
 		case Enlist:
-			_, _, _, err := timed(e, within, func(ctx context.Context, r Roll) (any, error) { return nil, session.Enlist(ctx, r) }, a.Roll)
+			_, _, _, err := timed(e, within, func(ctx context.Context, r mint.Roll) (any, error) { return nil, session.Enlist(ctx, r) }, a.Roll)
 			e.answer(err, Enlisted{})
 		}
 	})
@@ -170,7 +171,7 @@ func timed[A, R any](e *Elector, within time.Duration, call func(context.Context
 
 func (e *Elector) answer(err error, in Input) {
 	if err != nil {
-		in = Failed{Err: err, Lost: errors.Is(err, ErrSessionLost)}
+		in = Failed{Err: err, Lost: errors.Is(err, mint.ErrSessionLost)}
 	}
 	e.inbox.Put(in)
 }
@@ -178,7 +179,7 @@ func (e *Elector) answer(err error, in Input) {
 func (e *Elector) connect(a Connect, within time.Duration) {
 	ctx, cancel := context.WithTimeout(e.campaign, within)
 	defer cancel()
-	s, err := e.cfg.Mint.Open(ctx, Candidate{
+	s, err := e.cfg.Mint.Open(ctx, mint.Candidate{
 		ID: e.cfg.ID, Lease: e.core.machine.set.Lease, Takeover: e.cfg.Takeover, LockTimeout: e.cfg.LockTimeout,
 		Scopes: a.Scopes, Longest: a.Longest,
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/splitmix"
 )
@@ -47,7 +48,7 @@ type Machine struct {
 // Settings are the part of a Config that the machine needs.
 type Settings struct {
 	Seats          []SeatSettings
-	Takeover       Takeover
+	Takeover       mint.Takeover
 	Lease          time.Duration // the session's lease: the shortest of the seats' leases
 	Heartbeat      time.Duration
 	CheckInterval  time.Duration
@@ -94,7 +95,7 @@ type link struct {
 
 // NewMachine returns a machine that connects in its first step.
 func NewMachine(s Settings) *Machine {
-	s.LockTimeout = cmp.Or(s.LockTimeout, DefaultLockTimeout(s.Lease))
+	s.LockTimeout = cmp.Or(s.LockTimeout, mint.DefaultLockTimeout(s.Lease))
 	s.DrainTimeout = cmp.Or(s.DrainTimeout, 10*time.Second)
 	s.Batch = cmp.Or(s.Batch, 500)
 	m := &Machine{set: s, chance: &chance{source: splitmix.Source(s.Seed), shortest: s.BackoffMin, longest: s.RetryMax}}

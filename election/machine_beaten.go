@@ -1,6 +1,7 @@
 package election
 
 import (
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -11,18 +12,18 @@ func (m *Machine) beaten(now fence.Instant, in Beaten) {
 	for i, answer := range in.Answers {
 		s := m.asked[i]
 		s.unsure = nil
-		if answer == Locked { // not renewed: the gate stays open until the deadline that it has
+		if answer == mint.Locked { // not renewed: the gate stays open until the deadline that it has
 			s.unsure = errBeatLocked
 			m.giveUpIfOverdue(now, s)
 			continue
 		}
 		if s.state != leading { // shut before or during the heartbeat, or lost, or ended
-			m.beatenShut(s, in.Sent, answer == Renewed)
+			m.beatenShut(s, in.Sent, answer == mint.Renewed)
 			continue
 		}
-		if answer == Over {
+		if answer == mint.Over {
 			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: ErrDeposed})
-			m.shut(now, s, ErrDeposed, Farewell{Token: s.token, How: EndedByLoss, Reason: "deposed"})
+			m.shut(now, s, ErrDeposed, mint.Farewell{Token: s.token, How: mint.EndedByLoss, Reason: "deposed"})
 			continue
 		}
 		s.settled = s.settled || s.settling

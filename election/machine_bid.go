@@ -3,6 +3,7 @@ package election
 import (
 	"cmp"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -29,12 +30,12 @@ func (m *Machine) bid(now fence.Instant) {
 			round[i] = &s.turn
 		}
 	}
-	var bids []Bid
+	var bids []mint.Bid
 	var asked []*seat
 	explained := 0
 	for _, place := range m.pace.batch(now, round) {
 		s := m.seats[place]
-		b := Bid{Scope: s.Scope, Lease: s.Lease, Explain: explained < mostExplained && m.explain(now, s)}
+		b := mint.Bid{Scope: s.Scope, Lease: s.Lease, Explain: explained < mostExplained && m.explain(now, s)}
 		if b.Explain {
 			explained++
 		}

@@ -3,6 +3,7 @@ package election
 import (
 	"cmp"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -17,11 +18,11 @@ func (m *Machine) stepDown(now fence.Instant, in StepDown) {
 	if in.Why != nil {
 		reason = in.Why.Error()
 	}
-	if in.How == EndedByFailure {
+	if in.How == mint.EndedByFailure {
 		m.report(Fact{Kind: Failing, Scope: s.Scope, Token: s.token, Err: in.Why, After: max(m.set.YieldAfterStep, s.restUntil.Sub(now))})
 	}
 	m.report(Fact{Kind: Draining, Scope: s.Scope, Token: s.token, Err: in.Why, After: in.Timeout})
-	m.drain(s, in.Why, Farewell{Token: s.token, How: in.How, Reason: reason, Actor: in.Actor, To: in.To}, now.Add(in.Timeout))
+	m.drain(s, in.Why, mint.Farewell{Token: s.token, How: in.How, Reason: reason, Actor: in.Actor, To: in.To}, now.Add(in.Timeout))
 	s.yielding, s.owesAnswer = true, true
 }
 

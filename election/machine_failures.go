@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -53,7 +54,7 @@ func (m *Machine) markLate(now fence.Instant, s *seat, why error) {
 // come late renew the term and never open the gate: the scope is held, and nobody acts. Not under
 // Keep, where a holder keeps its scope as long as its connection lives.
 func (m *Machine) giveUpIfOverdue(now fence.Instant, s *seat) {
-	if s.late() && m.set.Takeover != Keep && now.Sub(s.lateFrom) > 2*s.Lease {
+	if s.late() && m.set.Takeover != mint.Keep && now.Sub(s.lateFrom) > 2*s.Lease {
 		m.stepDown(now, StepDown{Scope: s.Scope, Why: ErrOverdue, Timeout: m.set.DrainTimeout})
 	}
 }
@@ -69,7 +70,7 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 	m.link.failures++
 	m.link.retryAt = now.Add(m.backoff(m.link.failures))
 	kind := Retrying
-	if errors.Is(in.Err, ErrBarred) { // the next try would be barred too
+	if errors.Is(in.Err, mint.ErrBarred) { // the next try would be barred too
 		kind, m.link.retryAt = Barred, now.Add(m.jitter(m.set.RetryMax))
 	}
 	for _, s := range m.seats {
@@ -80,7 +81,7 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 		switch s.state {
 		case leading:
 			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: in.Err})
-			m.shut(now, s, in.Err, Farewell{Token: s.token, How: EndedByLoss, Reason: "session lost"})
+			m.shut(now, s, in.Err, mint.Farewell{Token: s.token, How: mint.EndedByLoss, Reason: "session lost"})
 		case closing:
 			s.draining = false
 			if s.farewell != nil && !s.farewell.Released {

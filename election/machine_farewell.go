@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -27,7 +28,7 @@ func (m *Machine) partDue() fence.Instant {
 // part says the farewells that are due, at least one, in a batch that is as small as the most
 // restricted farewell in it allows. It goes round, so that one that fails slowly is not always first.
 func (m *Machine) part(now fence.Instant) {
-	var farewells []Farewell
+	var farewells []mint.Farewell
 	var asked []*seat
 	room := m.set.Batch
 	for i := range m.seats {
@@ -52,7 +53,7 @@ func (m *Machine) parted(now fence.Instant, in Parted) {
 	m.leaveAt = now.Add(m.set.Linger)
 	m.releaseFailingFrom, m.releaseFailures = 0, 0
 	for i, s := range m.asked {
-		answer := Parting{Outcome: Said}
+		answer := mint.Parting{Outcome: mint.Said}
 		if i < len(in.Answers) {
 			answer = in.Answers[i]
 		}
@@ -61,10 +62,10 @@ func (m *Machine) parted(now fence.Instant, in Parted) {
 		switch {
 		case said == nil || s.farewell != said:
 			// The acts have ended meanwhile: the farewell with that promise is still to be said.
-		case answer.Outcome == Locked:
+		case answer.Outcome == mint.Locked:
 			m.sayAgain(s, now, fmt.Errorf("%w: its row is locked by %s", ErrUntold, answer.By))
 		default:
-			m.said(s, now, answer.Outcome == Over)
+			m.said(s, now, answer.Outcome == mint.Over)
 		}
 	}
 }

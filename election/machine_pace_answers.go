@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -24,22 +25,22 @@ func drawn(kept *time.Duration, draw func() time.Duration) time.Duration {
 
 // answered takes the answer to a seat's bid, and schedules the next one. process is the holder's
 // process key; 0 if there is none to wait for.
-func (p *pace) answered(t *turn, now fence.Instant, answer Outcome, process int64) {
+func (p *pace) answered(t *turn, now fence.Instant, answer mint.Outcome, process int64) {
 	p.failures, p.fulls, t.failures, t.room = 0, 0, 0, 0
 	busySince := t.busySince
 	t.process, t.busySince = 0, 0
 	switch answer {
-	case Won:
+	case mint.Won:
 		*t = turn{restUntil: t.restUntil}
-	case Held, Locked:
+	case mint.Held, mint.Locked:
 		p.lost(t, now, process)
-	case Yield:
+	case mint.Yield:
 		p.retry(t, now)
-	case Busy: // the next bid waits in the mint, which is the pause
+	case mint.Busy: // the next bid waits in the mint, which is the pause
 		t.busySince, t.tryAt = cmp.Or(busySince, now), now
-	case Refused:
+	case mint.Refused:
 		t.tryAt = now.Add(drawn(&p.draws.refused, func() time.Duration { return p.jitter(p.set.RetryMax) }))
-	case Full, Said, Over, Renewed: // full takes Full; the others do not answer bids
+	case mint.Full, mint.Said, mint.Over, mint.Renewed: // full takes Full; the others do not answer bids
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -34,7 +35,7 @@ func paceOf(batch int) *pace {
 func (p *pace) lose(t *turn, bids int, process int64) {
 	for range bids {
 		p.draws = draws{}
-		p.answered(t, noon, Held, process)
+		p.answered(t, noon, mint.Held, process)
 	}
 }
 
@@ -72,7 +73,7 @@ func TestPace(t *testing.T) {
 		{"no rival has won", func(p *pace, s *turn) { p.lose(s, 1, 7); p.woken(s, noon, 0, ended); p.lose(s, 2, 0) }, 2 * ms * 8 / 10, 2 * ms * 12 / 10},
 		{"nobody was the holder, so nobody is a rival", func(p *pace, s *turn) {
 			p.lose(s, 1, 7)
-			p.answered(s, noon, Yield, 0)
+			p.answered(s, noon, mint.Yield, 0)
 			p.woken(s, noon, 0, ended)
 			p.lose(s, 2, 9)
 		}, 2 * ms * 8 / 10, 2 * ms * 12 / 10},
@@ -88,11 +89,11 @@ func TestPace(t *testing.T) {
 		{"a poll that is due already goes on", func(p *pace, s *turn) { p.pollAt = noon.Add(ms); p.lose(s, 1, 7) }, ms, ms},
 		{"nobody to wait for", func(p *pace, s *turn) { p.lose(s, 1, 0) }, 200 * ms, 500 * ms},
 		{"nobody to wait for any more", func(p *pace, s *turn) { p.lose(s, 1, 7); p.lose(s, 1, 0) }, 200 * ms, 500 * ms},
-		{"told to yield", func(p *pace, s *turn) { p.answered(s, noon, Yield, 7) }, 200 * ms, 500 * ms},
-		{"refused", func(p *pace, s *turn) { p.answered(s, noon, Refused, 7) }, 16 * time.Second, 24 * time.Second},
-		{"a busy fence", func(p *pace, s *turn) { p.lose(s, 1, 7); p.answered(s, noon, Busy, 7) }, 0, 0},
-		{"a fence that was busy", func(p *pace, s *turn) { p.answered(s, noon, Busy, 0); p.lose(s, 1, 7); p.woken(s, noon, 0, missed) }, 0, 0},
-		{"a busy fence is not woken", func(p *pace, s *turn) { p.answered(s, noon, Busy, 0); p.fail(1, s); p.woken(s, noon, 0, ended) }, 100 * ms, 200 * ms},
+		{"told to yield", func(p *pace, s *turn) { p.answered(s, noon, mint.Yield, 7) }, 200 * ms, 500 * ms},
+		{"refused", func(p *pace, s *turn) { p.answered(s, noon, mint.Refused, 7) }, 16 * time.Second, 24 * time.Second},
+		{"a busy fence", func(p *pace, s *turn) { p.lose(s, 1, 7); p.answered(s, noon, mint.Busy, 7) }, 0, 0},
+		{"a fence that was busy", func(p *pace, s *turn) { p.answered(s, noon, mint.Busy, 0); p.lose(s, 1, 7); p.woken(s, noon, 0, missed) }, 0, 0},
+		{"a busy fence is not woken", func(p *pace, s *turn) { p.answered(s, noon, mint.Busy, 0); p.fail(1, s); p.woken(s, noon, 0, ended) }, 100 * ms, 200 * ms},
 
 		{"failed once", func(p *pace, s *turn) { p.fail(1, s) }, 100 * ms, 200 * ms},
 		{"failed three times", func(p *pace, s *turn) { p.fail(3, s) }, 400 * ms, 800 * ms},
@@ -103,16 +104,16 @@ func TestPace(t *testing.T) {
 
 		{"a full mint", func(p *pace, s *turn) { p.full(noon) }, 100 * ms, 200 * ms},
 		{"still full", func(p *pace, s *turn) { p.full(noon); p.full(noon); p.full(noon) }, 400 * ms, 800 * ms},
-		{"full again, after an answer", func(p *pace, s *turn) { p.full(noon); p.full(noon); p.answered(s, noon, Won, 0); p.full(noon) }, 100 * ms, 200 * ms},
+		{"full again, after an answer", func(p *pace, s *turn) { p.full(noon); p.full(noon); p.answered(s, noon, mint.Won, 0); p.full(noon) }, 100 * ms, 200 * ms},
 
 		{"a rest", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.woken(s, noon, 0, missed) }, time.Hour, time.Hour},
 		{"a rest from polls", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.lose(s, 1, 7) }, time.Hour, time.Hour},
-		{"a rest that a term does not end", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.answered(s, noon, Won, 0) }, time.Hour, time.Hour},
+		{"a rest that a term does not end", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.answered(s, noon, mint.Won, 0) }, time.Hour, time.Hour},
 		{"others go first", func(p *pace, s *turn) { p.yield(s, noon) }, 48 * time.Second, 72 * time.Second},
 		{"a free scope is still theirs", func(p *pace, s *turn) { p.yield(s, noon); p.woken(s, noon, 0, givenUp) }, 48 * time.Second, 72 * time.Second},
 		{"one of them has gone", func(p *pace, s *turn) { p.yield(s, noon); p.woken(s, noon, 0, taken) }, 50 * ms, 50 * ms},
 		{"one of them has led", func(p *pace, s *turn) { p.yield(s, noon); p.lose(s, 1, 7); p.woken(s, noon, 0, givenUp) }, 0, 0},
-		{"a term begins anew", func(p *pace, s *turn) { p.fail(3, s); p.answered(s, noon, Won, 0) }, -time.Hour, -time.Hour},
+		{"a term begins anew", func(p *pace, s *turn) { p.fail(3, s); p.answered(s, noon, mint.Won, 0) }, -time.Hour, -time.Hour},
 	} {
 		p, s := paceOf(500), new(turn)
 		c.do(p, s)
@@ -191,11 +192,11 @@ func TestPaceSplits(t *testing.T) {
 	if p.fail(1, s); s.room != 1 {
 		t.Error("a seat that failed alone may bid with others")
 	}
-	if p.answered(s, noon, Held, 7); p.failures != 0 || s.failures != 0 || s.room != 0 {
+	if p.answered(s, noon, mint.Held, 7); p.failures != 0 || s.failures != 0 || s.room != 0 {
 		t.Error("an answer does not end the failures")
 	}
-	p.answered(s, noon, Busy, 0)
-	if p.answered(s, noon+1, Busy, 0); s.busySince != noon {
+	p.answered(s, noon, mint.Busy, 0)
+	if p.answered(s, noon+1, mint.Busy, 0); s.busySince != noon {
 		t.Error("a fence that stays busy becomes busy again")
 	}
 }
@@ -204,11 +205,11 @@ func TestPaceSplits(t *testing.T) {
 func TestPaceIsShared(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(*pace, *turn){
-		"quick":   func(p *pace, s *turn) { p.woken(s, noon, 0, ended); p.answered(s, noon, Held, 7) },
-		"poll":    func(p *pace, s *turn) { p.answered(s, noon, Held, 7) },
-		"no one":  func(p *pace, s *turn) { p.answered(s, noon, Locked, 0) },
-		"yield":   func(p *pace, s *turn) { p.answered(s, noon, Yield, 0) },
-		"refused": func(p *pace, s *turn) { p.answered(s, noon, Refused, 0) },
+		"quick":   func(p *pace, s *turn) { p.woken(s, noon, 0, ended); p.answered(s, noon, mint.Held, 7) },
+		"poll":    func(p *pace, s *turn) { p.answered(s, noon, mint.Held, 7) },
+		"no one":  func(p *pace, s *turn) { p.answered(s, noon, mint.Locked, 0) },
+		"yield":   func(p *pace, s *turn) { p.answered(s, noon, mint.Yield, 0) },
+		"refused": func(p *pace, s *turn) { p.answered(s, noon, mint.Refused, 0) },
 		"failed":  func(p *pace, s *turn) { p.failed(noon, []*turn{s}) },
 	} {
 		p, a, b, c := paceOf(500), new(turn), new(turn), new(turn)

@@ -3,6 +3,7 @@ package election
 import (
 	"slices"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -103,12 +104,12 @@ func (m *Machine) beatDue() fence.Instant {
 
 // beat renews all terms in one request.
 func (m *Machine) beat(now fence.Instant) {
-	var pulses []Pulse
+	var pulses []mint.Pulse
 	var asked []*seat
 	for _, s := range m.seats {
 		if s.toRenew() {
 			s.settling = s.alone(now) && !s.settled // this heartbeat tells the mint that the hold is over
-			pulses = append(pulses, Pulse{Token: s.token, Settle: s.settling})
+			pulses = append(pulses, mint.Pulse{Token: s.token, Settle: s.settling})
 			asked = append(asked, s)
 		}
 	}

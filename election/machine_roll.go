@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -89,7 +90,7 @@ func (m *Machine) enlistDue() fence.Instant {
 
 // enlist tells the mint which scopes to add to the roll and which to withdraw.
 func (m *Machine) enlist(fence.Instant) {
-	change := Roll{Longest: m.roll.longest}
+	change := mint.Roll{Longest: m.roll.longest}
 	var asked []*seat
 	for _, s := range m.seats {
 		switch s.listedNext = s.campaigns(); {
@@ -121,7 +122,7 @@ func (m *Machine) enlistFailed(now fence.Instant, why error) {
 	m.roll.failures++
 	m.roll.at = now.Add(m.backoff(m.roll.failures))
 	kind := Retrying
-	if errors.Is(why, ErrBarred) {
+	if errors.Is(why, mint.ErrBarred) {
 		kind, m.roll.at = Barred, now.Add(m.jitter(m.set.RetryMax))
 	}
 	for _, s := range m.asked {

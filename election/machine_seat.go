@@ -3,6 +3,7 @@ package election
 import (
 	"time"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -72,7 +73,7 @@ type tenure struct {
 // ending describes how a term ends while its role is still running.
 type ending struct {
 	why             error
-	plannedFarewell Farewell // the farewell to say once acts have ended
+	plannedFarewell mint.Farewell // the farewell to say once acts have ended
 	draining        bool     // on request, and the term is not known to be over: heartbeats renew it
 	drainBy         fence.Instant
 	abandoned       bool // given up before all acts had ended
@@ -80,8 +81,8 @@ type ending struct {
 
 // untold is a farewell that the mint has not confirmed; it outlives the term.
 type untold struct {
-	farewell    *Farewell
-	saying      *Farewell     // the farewell of the request under way
+	farewell    *mint.Farewell
+	saying      *mint.Farewell     // the farewell of the request under way
 	sayAt       fence.Instant // no try before this
 	sayFrom     fence.Instant // when the first try failed
 	sayFailures int           // failed tries
@@ -102,13 +103,13 @@ func (s *seat) late() bool { return s.lateFrom != 0 }
 func (s *seat) alone(now fence.Instant) bool { return s.entered && now >= s.holdEnds }
 
 // open begins a term.
-func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
+func (m *Machine) open(s *seat, now, sent fence.Instant, r mint.Result) {
 	took := now.Sub(s.firstBid)
 	s.state, s.bidding, s.ending, s.untold = leading, bidding{}, ending{}, untold{}
 	// The mint stored the longer of hold and lease. Settling lowers that to the lease.
 	s.tenure = tenure{token: r.Token, holdEnds: now.Add(r.Hold), deadline: sent.Add(s.window()), settled: r.Hold <= s.Lease}
 	s.actFrom = s.holdEnds
-	if m.set.Takeover == Fast {
+	if m.set.Takeover == mint.Fast {
 		s.actFrom = now
 	}
 	m.led(s, now)
@@ -118,14 +119,14 @@ func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
 
 // shut ends a term that was lost: first the gate, then the role. The farewell waits for the acts
 // to end. No caller does, but acts that do not end in time are reported.
-func (m *Machine) shut(now fence.Instant, s *seat, why error, p Farewell) {
+func (m *Machine) shut(now fence.Instant, s *seat, why error, p mint.Farewell) {
 	s.state, s.ending = closing, ending{why: why, plannedFarewell: p, drainBy: now.Add(m.set.DrainTimeout)}
 	m.do(Shut{Token: s.token, Why: &LostError{Scope: s.Scope, Epoch: s.token.Epoch, Why: why}})
 }
 
 // drain ends a term on request. Heartbeats go on until the acts have ended or the time is up,
 // since acts may take longer than the last heartbeat allowed.
-func (m *Machine) drain(s *seat, why error, p Farewell, by fence.Instant) {
+func (m *Machine) drain(s *seat, why error, p mint.Farewell, by fence.Instant) {
 	s.state, s.ending = closing, ending{why: why, plannedFarewell: p, draining: true, drainBy: by}
 	m.do(Shut{Token: s.token, Why: &LostError{Scope: s.Scope, Epoch: s.token.Epoch, Why: why}, By: by})
 }
@@ -136,7 +137,7 @@ func (m *Machine) abandon(_ fence.Instant, s *seat) {
 	if m.link.up {
 		f := s.plannedFarewell
 		f.Released = false
-		if f.How != EndedByLoss {
+		if f.How != mint.EndedByLoss {
 			f.Reason = "drain timed out"
 		}
 		s.farewell = &f

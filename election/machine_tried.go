@@ -3,6 +3,7 @@ package election
 import (
 	"cmp"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -16,7 +17,7 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 	renewed := m.anyToRenew()
 	for i, r := range in.Results {
 		s := m.asked[i]
-		if r.Outcome == Full {
+		if r.Outcome == mint.Full {
 			m.full(s, now, r.Why)
 			continue
 		}
@@ -26,7 +27,7 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 		}
 		m.blockers(s, &r)
 		switch r.Outcome {
-		case Won:
+		case mint.Won:
 			m.open(s, now, in.Sent, r)
 			switch {
 			case m.stop:
@@ -34,16 +35,16 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 			case s.retired: // while the bid was under way
 				m.stepDown(now, StepDown{Scope: s.Scope, Why: errRetired, Timeout: m.set.DrainTimeout})
 			}
-		case Held, Locked:
+		case mint.Held, mint.Locked:
 			m.lostBid(s, now, r, process)
-		case Busy:
+		case mint.Busy:
 			m.busy(s, now, r)
-		case Yield:
+		case mint.Yield:
 			m.unled(s, now, errTransferred)
-		case Refused:
+		case mint.Refused:
 			m.heard(s, now, r)
 			m.report(Fact{Kind: Barred, Scope: s.Scope, Err: r.Why})
-		case Full, Said, Over, Renewed: // Full is handled above; the others do not answer bids
+		case mint.Full, mint.Said, mint.Over, mint.Renewed: // Full is handled above; the others do not answer bids
 		}
 		m.pace.answered(&s.turn, now, r.Outcome, process)
 	}
@@ -62,7 +63,7 @@ func (m *Machine) full(s *seat, now fence.Instant, why error) {
 }
 
 // busy reports a scope whose fence is still held by the last acts of a term that is over.
-func (m *Machine) busy(s *seat, now fence.Instant, r Result) {
+func (m *Machine) busy(s *seat, now fence.Instant, r mint.Result) {
 	if s.busySince == 0 {
 		m.report(Fact{Kind: Blocked, Scope: s.Scope})
 	}
@@ -71,8 +72,8 @@ func (m *Machine) busy(s *seat, now fence.Instant, r Result) {
 
 // blockers reports the transactions that were ended because they held the fence and, once while a
 // scope stays busy, those that could not be ended.
-func (m *Machine) blockers(s *seat, r *Result) {
-	var ended, stuck []Blocker
+func (m *Machine) blockers(s *seat, r *mint.Result) {
+	var ended, stuck []mint.Blocker
 	for _, b := range r.Blockers {
 		if b.Ended {
 			ended = append(ended, b)
@@ -86,12 +87,12 @@ func (m *Machine) blockers(s *seat, r *Result) {
 	if len(stuck) > 0 && !s.stuck {
 		m.report(Fact{Kind: Blocked, Scope: s.Scope, Blockers: stuck})
 	}
-	s.stuck = r.Outcome == Busy && (s.stuck || len(stuck) > 0)
+	s.stuck = r.Outcome == mint.Busy && (s.stuck || len(stuck) > 0)
 }
 
 // heard notes whether another process leads, and drops a farewell whose term is not the latest any
 // more.
-func (m *Machine) heard(s *seat, now fence.Instant, r Result) {
+func (m *Machine) heard(s *seat, now fence.Instant, r mint.Result) {
 	if r.Process == 0 {
 		m.unled(s, now, r.Why)
 		return
@@ -103,7 +104,7 @@ func (m *Machine) heard(s *seat, now fence.Instant, r Result) {
 }
 
 // lostBid notes the holder of a scope, if there is one. process is its process key; 0 if it has ended.
-func (m *Machine) lostBid(s *seat, now fence.Instant, r Result, process int64) {
+func (m *Machine) lostBid(s *seat, now fence.Instant, r mint.Result, process int64) {
 	m.heard(s, now, r)
 	known := r.Holder == s.holder && process == s.process
 	s.holder = r.Holder

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/runtest"
 )
@@ -68,7 +69,7 @@ type world struct {
 func fuzzMachine(r *rand.Rand) error {
 	set := newScript(nil).set
 	set.Seed = r.Uint64()
-	set.Takeover = []election.Takeover{election.Strict, election.Fast, election.Keep}[r.IntN(3)]
+	set.Takeover = []mint.Takeover{mint.Strict, mint.Fast, mint.Keep}[r.IntN(3)]
 	for i := range 1 + r.IntN(4) {
 		lease := time.Duration(1+r.IntN(5)) * time.Second
 		margin := lease / 10
@@ -175,28 +176,28 @@ func (w *world) answer() election.Input {
 	case election.Beat:
 		in := election.Beaten{Sent: w.sent}
 		for range p.Pulses {
-			in.Answers = append(in.Answers, []election.Outcome{election.Over, election.Locked, election.Renewed}[min(w.IntN(12), 2)])
+			in.Answers = append(in.Answers, []mint.Outcome{mint.Over, mint.Locked, mint.Renewed}[min(w.IntN(12), 2)])
 		}
 		return in
 	}
 	var in election.Parted
 	for range w.pending.(election.Release).Farewells {
-		in.Answers = append(in.Answers, election.Parting{Outcome: []election.Outcome{
-			election.Said, election.Said, election.Said, election.Over, election.Locked,
+		in.Answers = append(in.Answers, mint.Parting{Outcome: []mint.Outcome{
+			mint.Said, mint.Said, mint.Said, mint.Over, mint.Locked,
 		}[w.IntN(5)]})
 	}
 	return in
 }
 
-func (w *world) result(b election.Bid) election.Result {
-	r := election.Result{Scope: b.Scope, Outcome: election.Outcome(w.IntN(5)), Holder: "x", Process: int64(w.IntN(4))}
+func (w *world) result(b mint.Bid) mint.Result {
+	r := mint.Result{Scope: b.Scope, Outcome: mint.Outcome(w.IntN(5)), Holder: "x", Process: int64(w.IntN(4))}
 	if w.IntN(10) == 0 {
-		r.Outcome, r.Process = election.Locked, 0
+		r.Outcome, r.Process = mint.Locked, 0
 	}
 	if w.IntN(2) == 0 {
-		r.Outcome = election.Won
+		r.Outcome = mint.Won
 	}
-	if r.Outcome == election.Won {
+	if r.Outcome == mint.Won {
 		w.epochs[b.Scope]++
 		e := w.epochs[b.Scope]
 		r.Token = fence.Token{Scope: b.Scope, Epoch: e, Term: fence.Term{0: b.Scope[0], 14: byte(e >> 8), 15: byte(e)}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -329,8 +330,8 @@ func TestPreferredGoesFirst(t *testing.T) {
 func TestTwoDoorsTwoRoles(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		b.mint.With(func(now time.Duration, s *electiontest.Store) {
-			dead := s.Open(now, election.Candidate{ID: "x", Lease: time.Second, Takeover: election.Strict}, electiontest.SessionLocks)
-			if _, err := s.Try(now, dead, []election.Bid{{Scope: "s", Lease: 5 * time.Second}}); err != nil {
+			dead := s.Open(now, mint.Candidate{ID: "x", Lease: time.Second, Takeover: mint.Strict}, electiontest.SessionLocks)
+			if _, err := s.Try(now, dead, []mint.Bid{{Scope: "s", Lease: 5 * time.Second}}); err != nil {
 				t.Error(err)
 			}
 			s.End(dead)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -21,7 +22,7 @@ type rules struct {
 	linked  bool            // a session is open
 	terms   map[fence.Term]*life
 	current map[string]*life // the latest term of each scope
-	pulses  []election.Pulse // of the heartbeat under way
+	pulses  []mint.Pulse // of the heartbeat under way
 	stopped bool
 	done    bool
 }
@@ -81,7 +82,7 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 		r.retired[in.Scope] = true
 	case election.Beaten:
 		for i, answer := range in.Answers {
-			if l := r.terms[r.pulses[i].Token.Term]; l != nil && answer == election.Over {
+			if l := r.terms[r.pulses[i].Token.Term]; l != nil && answer == mint.Over {
 				l.deposed = true
 			}
 		}
@@ -251,7 +252,7 @@ func (r *rules) opens(now fence.Instant, in election.Input, a election.Open, fau
 	won, holdEnds := false, now
 	tried, _ := in.(election.Tried)
 	for _, res := range tried.Results {
-		if res.Outcome == election.Won && res.Token == a.Token {
+		if res.Outcome == mint.Won && res.Token == a.Token {
 			won, holdEnds = true, now.Add(res.Hold)
 		}
 	}
@@ -296,7 +297,7 @@ func (r *rules) extends(in election.Input, a election.Extend, fault func(string,
 		fault("extends %s for more than its window after the send", a.Scope)
 	}
 	for i, p := range r.pulses {
-		if p.Token.Scope == a.Scope && beaten.Answers[i] != election.Renewed {
+		if p.Token.Scope == a.Scope && beaten.Answers[i] != mint.Renewed {
 			fault("extends %s, which was not renewed", a.Scope)
 		}
 	}

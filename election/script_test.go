@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/storytest"
 )
@@ -41,8 +42,8 @@ type script struct {
 	rules   *rules
 	now     fence.Instant
 	sent    fence.Instant    // when the request under way was made
-	pulses  []election.Pulse // of the heartbeat under way
-	bids    []election.Bid   // of the try under way
+	pulses  []mint.Pulse // of the heartbeat under way
+	bids    []mint.Bid   // of the try under way
 	tokens  map[string]fence.Token
 	pending election.Action // the request under way
 	out     []string
@@ -53,7 +54,7 @@ const base = fence.Instant(time.Hour)
 
 func newScript(t *testing.T) *script {
 	return &script{t: t, now: base, tokens: map[string]fence.Token{}, set: election.Settings{
-		Takeover: election.Strict, Lease: 3 * time.Second, Heartbeat: 600 * time.Millisecond,
+		Takeover: mint.Strict, Lease: 3 * time.Second, Heartbeat: 600 * time.Millisecond,
 		CheckInterval: time.Second, BackoffMin: 200 * time.Millisecond, BackoffMax: 800 * time.Millisecond,
 		RetryMax: 3 * time.Second, RankDelay: 5 * time.Millisecond, YieldAfterStep: 3 * time.Second, Seed: 1,
 	}}
@@ -102,7 +103,7 @@ func (s *script) settings(a map[string]string) {
 	for k, v := range a {
 		switch k {
 		case "takeover":
-			s.set.Takeover = election.Takeover(v)
+			s.set.Takeover = mint.Takeover(v)
 		case "lease":
 			s.set.Lease = s.duration(v)
 		case "heartbeat":

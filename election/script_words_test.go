@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -37,7 +38,7 @@ func (s *script) input(verb string, words []string) election.Input {
 		epoch, _ := strconv.ParseInt(cmpOr(a["epoch"], "0"), 10, 64)
 		return election.StepDown{
 			Scope: words[0], Epoch: epoch, Why: election.ErrStepDown, Actor: a["actor"], To: a["to"],
-			How: election.Ending(a["how"]), Timeout: s.duration(cmpOr(a["timeout"], "10s")),
+			How: mint.Ending(a["how"]), Timeout: s.duration(cmpOr(a["timeout"], "10s")),
 		}
 	case "enlisted":
 		return election.Enlisted{}
@@ -68,8 +69,8 @@ func (s *script) parted(a map[string]string) election.Input {
 	var in election.Parted
 	if release, ok := s.pending.(election.Release); ok {
 		for _, f := range release.Farewells {
-			in.Answers = append(in.Answers, map[string]election.Parting{
-				"": {Outcome: election.Said}, "stale": {Outcome: election.Over}, "locked": {Outcome: election.Locked, By: "pid 7 (psql)"},
+			in.Answers = append(in.Answers, map[string]mint.Parting{
+				"": {Outcome: mint.Said}, "stale": {Outcome: mint.Over}, "locked": {Outcome: mint.Locked, By: "pid 7 (psql)"},
 			}[a[f.Token.Scope]])
 		}
 	}
@@ -79,17 +80,17 @@ func (s *script) parted(a map[string]string) election.Input {
 // tried reads results: SCOPE=OUTCOME, followed by the other fields of that result.
 func (s *script) tried(words []string) election.Input {
 	in := election.Tried{Sent: s.sent}
-	var r *election.Result
+	var r *mint.Result
 	for _, w := range words {
 		k, v, _ := strings.Cut(w, "=")
-		if slices.ContainsFunc(s.bids, func(b election.Bid) bool { return b.Scope == k }) {
-			in.Results = append(in.Results, election.Result{Scope: k, Outcome: outcomes[v]})
+		if slices.ContainsFunc(s.bids, func(b mint.Bid) bool { return b.Scope == k }) {
+			in.Results = append(in.Results, mint.Result{Scope: k, Outcome: outcomes[v]})
 			r = &in.Results[len(in.Results)-1]
-			if r.Outcome == election.Won {
+			if r.Outcome == mint.Won {
 				epoch := s.tokens[k].Epoch + 1
 				r.Token = fence.Token{Scope: k, Holder: "me", Epoch: epoch, Term: fence.Term{15: byte(epoch), 0: k[0]}}
 			}
-			if r.Outcome == election.Refused || r.Outcome == election.Locked {
+			if r.Outcome == mint.Refused || r.Outcome == mint.Locked {
 				r.Why = errScript
 			}
 			continue
@@ -111,9 +112,9 @@ func (s *script) tried(words []string) election.Input {
 		case "process":
 			_, _ = fmt.Sscan(v, &r.Process)
 		case "evicted":
-			r.Blockers = []election.Blocker{{PID: 42, Query: v, Ended: true, What: "pid 42"}}
+			r.Blockers = []mint.Blocker{{PID: 42, Query: v, Ended: true, What: "pid 42"}}
 		case "stuck":
-			r.Blockers = []election.Blocker{{What: v}}
+			r.Blockers = []mint.Blocker{{What: v}}
 		default:
 			s.t.Fatalf("tried: %q", w)
 		}
@@ -124,21 +125,21 @@ func (s *script) tried(words []string) election.Input {
 	return in
 }
 
-var outcomes = map[string]election.Outcome{
-	"": election.Won, "won": election.Won, "held": election.Held, "busy": election.Busy,
-	"yield": election.Yield, "refused": election.Refused, "locked": election.Locked,
+var outcomes = map[string]mint.Outcome{
+	"": mint.Won, "won": mint.Won, "held": mint.Held, "busy": mint.Busy,
+	"yield": mint.Yield, "refused": mint.Refused, "locked": mint.Locked,
 }
 
 // beaten answers Renewed for every term but Over for SCOPE=dead and Locked for SCOPE=locked.
 func (s *script) beaten(a map[string]string) election.Input {
 	in := election.Beaten{Sent: s.sent}
 	for _, p := range s.pulses {
-		answer := election.Renewed
+		answer := mint.Renewed
 		switch a[p.Token.Scope] {
 		case "dead":
-			answer = election.Over
+			answer = mint.Over
 		case "locked":
-			answer = election.Locked
+			answer = mint.Locked
 		}
 		in.Answers = append(in.Answers, answer)
 	}
@@ -161,15 +162,15 @@ func (s *script) show(a election.Action) string {
 	case election.Done:
 		return "done"
 	case election.Try:
-		return "try " + list(a.Bids, func(b election.Bid) string {
+		return "try " + list(a.Bids, func(b mint.Bid) string {
 			return b.Scope + given(b.Block > 0, " block "+b.Block.String()) + given(b.Evict, " evict") + given(b.Explain, " explain")
 		})
 	case election.Beat:
-		return "beat " + cmpOr(list(a.Pulses, func(p election.Pulse) string {
+		return "beat " + cmpOr(list(a.Pulses, func(p mint.Pulse) string {
 			return name(p.Token) + given(p.Settle, " settle")
 		}), "nothing, to stay alive")
 	case election.Release:
-		return "release " + list(a.Farewells, func(f election.Farewell) string {
+		return "release " + list(a.Farewells, func(f mint.Farewell) string {
 			return name(f.Token) + given(f.Released, " released") + given(!f.Released, " NOT released") +
 				given(f.To != "", " to "+f.To) + given(f.Actor != "", " by "+f.Actor) + given(f.Bare, " bare") +
 				": " + given(f.How != "", string(f.How)+", ") + f.Reason

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -14,7 +15,7 @@ import (
 // failed.
 func bidding(span time.Duration, bad func(scope string) bool) (answered map[string]time.Duration, failed int) {
 	set := election.Settings{
-		Takeover: election.Strict, Lease: 3 * time.Second, Heartbeat: 600 * time.Millisecond,
+		Takeover: mint.Strict, Lease: 3 * time.Second, Heartbeat: 600 * time.Millisecond,
 		CheckInterval: time.Second, BackoffMin: 200 * time.Millisecond, BackoffMax: 800 * time.Millisecond,
 		RetryMax: 3 * time.Second, Seed: 1,
 	}
@@ -62,7 +63,7 @@ func tried(a election.Try, sent fence.Instant, bad func(string) bool) election.I
 		if bad(b.Scope) {
 			return election.Failed{Err: errScript}
 		}
-		in.Results = append(in.Results, election.Result{Scope: b.Scope, Outcome: election.Held, Holder: "x", Process: 7})
+		in.Results = append(in.Results, mint.Result{Scope: b.Scope, Outcome: mint.Held, Holder: "x", Process: 7})
 	}
 	return in
 }

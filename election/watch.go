@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/pause"
 )
 
@@ -43,11 +44,11 @@ func (e *Elector) cancelWait(a Unwait) {
 // answer to a bid, never on an announcement (S12).
 func (e *Elector) listen() {
 	for e.ctx.Err() == nil {
-		err := e.cfg.Mint.Listen(e.ctx, func(c Change) {
+		err := e.cfg.Mint.Listen(e.ctx, func(c mint.Change) {
 			if c.Holder == e.cfg.ID {
 				return
 			}
-			if c == (Change{}) || e.runner(c.Scope) != nil {
+			if c == (mint.Change{}) || e.runner(c.Scope) != nil {
 				e.inbox.Put(Woken{Scope: c.Scope, Holder: c.Holder})
 			}
 		})

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
 // Look is the first half of a bid: it finds out which of the scopes' processes are gone, and
 // holds their keys until Try, the second half, which may come later.
-func (s *Store) Look(id int64, bids []election.Bid) {
+func (s *Store) Look(id int64, bids []mint.Bid) {
 	ss := s.sessions[id]
 	if ss == nil {
 		return
@@ -33,28 +33,28 @@ func (s *Store) Look(id int64, bids []election.Bid) {
 
 // Try answers bids as conch.bid does in the database, but always at once: if a bid asks to
 // block, the caller must wait itself.
-func (s *Store) Try(now time.Duration, id int64, bids []election.Bid) ([]election.Result, error) {
+func (s *Store) Try(now time.Duration, id int64, bids []mint.Bid) ([]mint.Result, error) {
 	ss := s.sessions[id]
 	if ss == nil || s.tombstones[id] {
-		return nil, election.ErrSessionLost
+		return nil, mint.ErrSessionLost
 	}
 	ss.usedAt = now
 	if ss.looked == nil {
 		s.Look(id, bids)
 	}
 	defer func() { ss.dead, ss.looked = nil, nil }()
-	results := make([]election.Result, len(bids))
+	results := make([]mint.Result, len(bids))
 	for i, b := range bids {
 		delete(ss.minted, b.Scope)
 		results[i] = s.bid(now, id, ss, b)
-		if results[i].Outcome == election.Won {
+		if results[i].Outcome == mint.Won {
 			ss.minted[b.Scope] = results[i].Token.Term
 		}
 	}
 	return results, nil
 }
 
-func (s *Store) bid(now time.Duration, id int64, ss *session, b election.Bid) election.Result {
+func (s *Store) bid(now time.Duration, id int64, ss *session, b mint.Bid) mint.Result {
 	who := ss.who
 	r := s.rows[b.Scope]
 	if r == nil {
@@ -65,19 +65,19 @@ func (s *Store) bid(now time.Duration, id int64, ss *session, b election.Bid) el
 		r.token.Scope = b.Scope
 		s.rows[b.Scope] = r
 	}
-	res := election.Result{Scope: b.Scope, Holder: r.token.Holder, Process: r.process, Term: r.token.Term}
+	res := mint.Result{Scope: b.Scope, Holder: r.token.Holder, Process: r.process, Term: r.token.Term}
 	if s.takeable(r, id, ss) { // nobody leads it
 		res.Holder, res.Process = "", 0
 	}
 	switch {
 	case r.takeover != who.Takeover && !r.released:
 		s.unlock(id, b.Scope)
-		res.Outcome, res.Why = election.Refused, fmt.Errorf("takeover is %q, not %q", r.takeover, who.Takeover)
+		res.Outcome, res.Why = mint.Refused, fmt.Errorf("takeover is %q, not %q", r.takeover, who.Takeover)
 		return res
 	case r.to != "" && r.to != who.ID && r.partedAt <= now && now < r.partedAt+2*time.Second:
 		// partedAt <= now: a clock set back by an hour must not keep the others out for an hour.
 		s.unlock(id, b.Scope)
-		res.Outcome = election.Yield
+		res.Outcome = mint.Yield
 		return res
 	case !s.takeable(r, id, ss):
 		s.unlock(id, b.Scope) // the bidder may have it: a holder under ProcessLocks does not
@@ -94,13 +94,13 @@ func (s *Store) bid(now time.Duration, id int64, ss *session, b election.Bid) el
 	}
 	if s.Fenced(b.Scope) {
 		s.partDead(now, r, id)
-		res.Outcome = election.Busy
+		res.Outcome = mint.Busy
 		return res
 	}
 	if s.RowTaken(b.Scope) { // no bid waits for a row
 		s.unlock(id, b.Scope)
 		if b.Explain {
-			res.Outcome, res.Why = election.Locked, errors.New("its row is locked")
+			res.Outcome, res.Why = mint.Locked, errors.New("its row is locked")
 		}
 		return res
 	}
@@ -121,7 +121,7 @@ func (s *Store) partDead(now time.Duration, r *row, id int64) {
 	if r.parted || s.RowTaken(r.token.Scope) || !s.keeps(DeadIsParted) {
 		return
 	}
-	s.part(now, id, election.Farewell{Token: r.token, How: election.EndedByLoss})
+	s.part(now, id, mint.Farewell{Token: r.token, How: mint.EndedByLoss})
 }
 
 // takeable reports whether no other process can be leading the scope: it was given up, or its
@@ -175,7 +175,7 @@ func (s *Store) jump(r *row) int64 {
 }
 
 // mint is the only place that makes a leader.
-func (s *Store) mint(r *row, id int64, who election.Candidate, b election.Bid, res *election.Result) {
+func (s *Store) mint(r *row, id int64, who mint.Candidate, b mint.Bid, res *mint.Result) {
 	s.remember()
 	same := r.system == s.system && r.timeline == s.timeline
 	over := r.released && (same || !s.keeps(ReleaseInHistory))
@@ -210,7 +210,7 @@ func (s *Store) mint(r *row, id int64, who election.Candidate, b election.Bid, r
 		version: s.next(),
 	}
 	s.log(b.Scope, epoch, who.ID, "acquired")
-	res.Outcome, res.Token, res.Hold, res.Handoff = election.Won, r.token, hold, handoff
+	res.Outcome, res.Token, res.Hold, res.Handoff = mint.Won, r.token, hold, handoff
 	res.Holder, res.Process = who.ID, id
 }
 
@@ -219,18 +219,18 @@ func (s *Store) log(scope string, epoch int64, holder, event string) {
 }
 
 // Beat renews terms and answers in the order of the pulses.
-func (s *Store) Beat(now time.Duration, id int64, pulses []election.Pulse) ([]election.Outcome, error) {
+func (s *Store) Beat(now time.Duration, id int64, pulses []mint.Pulse) ([]mint.Outcome, error) {
 	ss := s.sessions[id]
 	if ss == nil {
-		return nil, election.ErrSessionLost
+		return nil, mint.ErrSessionLost
 	}
 	ss.usedAt = now
-	answers := make([]election.Outcome, len(pulses))
+	answers := make([]mint.Outcome, len(pulses))
 	if ss.locks == ProcessLocks && len(pulses) > 0 && s.tombstones[id] {
-		return nil, election.ErrSessionLost
+		return nil, mint.ErrSessionLost
 	}
 	for i, p := range pulses {
-		answers[i] = election.Over
+		answers[i] = mint.Over
 		r := s.rows[p.Token.Scope]
 		if r == nil {
 			continue
@@ -249,7 +249,7 @@ func (s *Store) Beat(now time.Duration, id int64, pulses []election.Pulse) ([]el
 			s.settle(r, ss, p.Token)
 		}
 		if alive {
-			answers[i] = election.Renewed
+			answers[i] = mint.Renewed
 		}
 	}
 	return answers, nil
@@ -275,10 +275,10 @@ const Poison = "\xff"
 var ErrPoisoned = errors.New("electiontest: invalid byte sequence")
 
 // Release gives terms up, and unlocks the scopes of those that are answered Said or Over.
-func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewell) ([]election.Parting, error) {
+func (s *Store) Release(now time.Duration, id int64, farewells []mint.Farewell) ([]mint.Parting, error) {
 	ss := s.sessions[id]
 	if ss == nil {
-		return nil, election.ErrSessionLost
+		return nil, mint.ErrSessionLost
 	}
 	ss.usedAt = now
 	for _, f := range farewells {
@@ -286,7 +286,7 @@ func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewe
 			return nil, ErrPoisoned
 		}
 	}
-	out := make([]election.Parting, len(farewells))
+	out := make([]mint.Parting, len(farewells))
 	for i, f := range farewells {
 		term, led := ss.minted[f.Token.Scope]
 		wonAgain := led && term != f.Token.Term // its lock stays
@@ -294,7 +294,7 @@ func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewe
 			delete(ss.minted, f.Token.Scope)
 		}
 		out[i] = s.part(now, id, f)
-		if out[i].Outcome != election.Locked && (!wonAgain || !s.keeps(FarewellUnlocksOwn)) {
+		if out[i].Outcome != mint.Locked && (!wonAgain || !s.keeps(FarewellUnlocksOwn)) {
 			s.unlock(id, f.Token.Scope)
 		}
 	}
@@ -302,15 +302,15 @@ func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewe
 }
 
 // part carries out one farewell, without waiting for the row.
-func (s *Store) part(now time.Duration, id int64, f election.Farewell) election.Parting {
+func (s *Store) part(now time.Duration, id int64, f mint.Farewell) mint.Parting {
 	r := s.rows[f.Token.Scope]
 	switch {
 	case r == nil || r.token.Term != f.Token.Term:
-		return election.Parting{Outcome: election.Over}
+		return mint.Parting{Outcome: mint.Over}
 	case r.parted && (r.released || !f.Released): // said before
-		return election.Parting{Outcome: election.Said}
+		return mint.Parting{Outcome: mint.Said}
 	case s.RowTaken(f.Token.Scope):
-		return election.Parting{Outcome: election.Locked, By: "somebody"}
+		return mint.Parting{Outcome: mint.Locked, By: "somebody"}
 	}
 	s.remember()
 	if !r.parted && r.process != id {
@@ -318,16 +318,16 @@ func (s *Store) part(now time.Duration, id int64, f election.Farewell) election.
 	}
 	r.released, r.parted, r.to, r.partedAt = f.Released, true, f.To, now
 	r.version = s.next()
-	r.lost = f.How == election.EndedByLoss
+	r.lost = f.How == mint.EndedByLoss
 	if !f.Bare {
 		s.log(f.Token.Scope, r.token.Epoch, r.token.Holder, eventOf(f))
 	}
-	return election.Parting{Outcome: election.Said}
+	return mint.Parting{Outcome: mint.Said}
 }
 
-func eventOf(f election.Farewell) string {
+func eventOf(f mint.Farewell) string {
 	switch {
-	case f.How != election.EndedByRequest:
+	case f.How != mint.EndedByRequest:
 		return string(f.How)
 	case f.To != "":
 		return "transferred"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -24,11 +24,11 @@ func (s *Store) Fenced(scope string) bool {
 }
 
 // evict ends the transactions that have held the fence for longer than the bid's lease.
-func (s *Store) evict(now time.Duration, b election.Bid) (ended []election.Blocker) {
+func (s *Store) evict(now time.Duration, b mint.Bid) (ended []mint.Blocker) {
 	for _, id := range slices.Sorted(maps.Keys(s.fences)) {
 		f := s.fences[id]
 		if f.token.Scope == b.Scope && (now-f.begunAt > b.Lease || !s.keeps(EvictsTheOld)) {
-			ended = append(ended, election.Blocker{PID: int32(id), Query: f.queries, Ended: true, What: "a fenced transaction"})
+			ended = append(ended, mint.Blocker{PID: int32(id), Query: f.queries, Ended: true, What: "a fenced transaction"})
 			s.Evicted = append(s.Evicted, now-f.begunAt)
 			delete(s.fences, id)
 		}

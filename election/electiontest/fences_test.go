@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -18,21 +18,21 @@ func led(t *testing.T, lease time.Duration) (s *Store, id int64, token fence.Tok
 }
 
 func candidate(s *Store, id string, lease time.Duration) int64 {
-	return s.Open(0, election.Candidate{ID: id, Lease: lease, Takeover: election.Strict, Scopes: []string{"s"}}, SessionLocks)
+	return s.Open(0, mint.Candidate{ID: id, Lease: lease, Takeover: mint.Strict, Scopes: []string{"s"}}, SessionLocks)
 }
 
-func wins(t *testing.T, s *Store, now time.Duration, id int64, lease time.Duration) election.Result {
+func wins(t *testing.T, s *Store, now time.Duration, id int64, lease time.Duration) mint.Result {
 	t.Helper()
-	r, err := s.Try(now, id, []election.Bid{{Scope: "s", Lease: lease}})
-	if err != nil || r[0].Outcome != election.Won {
+	r, err := s.Try(now, id, []mint.Bid{{Scope: "s", Lease: lease}})
+	if err != nil || r[0].Outcome != mint.Won {
 		t.Fatalf("bid: %+v, %v; want Won", r, err)
 	}
 	return r[0]
 }
 
-func says(t *testing.T, s *Store, id int64, f election.Farewell, want election.Outcome) {
+func says(t *testing.T, s *Store, id int64, f mint.Farewell, want mint.Outcome) {
 	t.Helper()
-	got, err := s.Release(0, id, []election.Farewell{f})
+	got, err := s.Release(0, id, []mint.Farewell{f})
 	if err != nil || got[0].Outcome != want {
 		t.Errorf("farewell: %+v, %v; want outcome %d", got, err, want)
 	}
@@ -43,7 +43,7 @@ func TestAnOldSnapshotTellsWhatIsCertain(t *testing.T) {
 	t.Parallel()
 	s, id, first := led(t, time.Second)
 	before := s.See("s")
-	says(t, s, id, election.Farewell{Token: first, Released: true}, election.Said)
+	says(t, s, id, mint.Farewell{Token: first, Released: true}, mint.Said)
 	parted := s.See("s")
 	second := wins(t, s, 0, id, time.Second).Token
 	now := s.See("s")
@@ -84,15 +84,15 @@ func TestATakenRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, s, id, election.Farewell{Token: token}, election.Locked)
-	if alive, err := s.Beat(0, id, []election.Pulse{{Token: token, Settle: true}}); err != nil || alive[0] != election.Renewed || s.rows["s"].hold != time.Minute {
+	says(t, s, id, mint.Farewell{Token: token}, mint.Locked)
+	if alive, err := s.Beat(0, id, []mint.Pulse{{Token: token, Settle: true}}); err != nil || alive[0] != mint.Renewed || s.rows["s"].hold != time.Minute {
 		t.Errorf("beat while the row is shared: %v, %v, hold %s; want Renewed and the old hold", alive, err, s.rows["s"].hold)
 	}
 	s.Unshare(fenced)
-	if _, err := s.Beat(0, id, []election.Pulse{{Token: token}}); err != nil || s.rows["s"].hold != time.Second {
+	if _, err := s.Beat(0, id, []mint.Pulse{{Token: token}}); err != nil || s.rows["s"].hold != time.Second {
 		t.Errorf("the next heartbeat did not settle the term: %v, hold %s", err, s.rows["s"].hold)
 	}
-	says(t, s, id, election.Farewell{Token: token}, election.Said)
+	says(t, s, id, mint.Farewell{Token: token}, mint.Said)
 	if !s.Fenced("s") {
 		t.Error("the fence ended when the row was no longer shared")
 	}
@@ -102,16 +102,16 @@ func TestATakenRow(t *testing.T) {
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	s, id, token := led(t, time.Second)
-	poisoned := election.Farewell{Token: token, Reason: "bad " + Poison}
-	other := election.Farewell{Token: fence.Token{Scope: "other"}}
-	if got, err := s.Release(0, id, []election.Farewell{other, poisoned}); !errors.Is(err, ErrPoisoned) || got != nil {
+	poisoned := mint.Farewell{Token: token, Reason: "bad " + Poison}
+	other := mint.Farewell{Token: fence.Token{Scope: "other"}}
+	if got, err := s.Release(0, id, []mint.Farewell{other, poisoned}); !errors.Is(err, ErrPoisoned) || got != nil {
 		t.Errorf("release: %+v, %v; want ErrPoisoned", got, err)
 	}
 	if !s.Current(token) {
 		t.Error("the poisoned farewell ended the term")
 	}
 	poisoned.Bare = true
-	says(t, s, id, poisoned, election.Said)
+	says(t, s, id, poisoned, mint.Said)
 }
 
 // A transaction that is executing is ended only by an eviction, and only once it is old.
@@ -132,7 +132,7 @@ func TestWhatWorksDoesNotIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ended := s.evict(time.Minute, election.Bid{Scope: "s", Lease: time.Second}); len(ended) != 1 || s.fences[young] == nil || len(s.Evicted) != 1 {
+	if ended := s.evict(time.Minute, mint.Bid{Scope: "s", Lease: time.Second}); len(ended) != 1 || s.fences[young] == nil || len(s.Evicted) != 1 {
 		t.Errorf("evicted %+v, want the old transaction only", ended)
 	}
 }
@@ -164,12 +164,12 @@ func TestUnlockedIsFound(t *testing.T) {
 	t.Parallel()
 	s, id, first := led(t, time.Second)
 	wins(t, s, 0, id, time.Second) // again, without a farewell before
-	says(t, s, id, election.Farewell{Token: first}, election.Over)
+	says(t, s, id, mint.Farewell{Token: first}, mint.Over)
 	if got := s.Unlocked(); len(got) > 0 {
 		t.Errorf("unlocked after a late farewell: %v, want none", got)
 	}
 	s.Break(FarewellUnlocksOwn)
-	says(t, s, id, election.Farewell{Token: first}, election.Over)
+	says(t, s, id, mint.Farewell{Token: first}, mint.Over)
 	if got := s.Unlocked(); len(got) != 1 {
 		t.Errorf("unlocked without the rule: %v, want one scope", got)
 	}

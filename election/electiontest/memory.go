@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pause"
 )
@@ -29,7 +29,7 @@ type shared struct {
 	store   *Store
 	start   time.Time
 	changed chan struct{} // closed and replaced at every change
-	heard   map[int]func(election.Change)
+	heard   map[int]func(mint.Change)
 	serial  int
 }
 
@@ -47,7 +47,7 @@ var ErrInjected = errors.New("electiontest: injected fault")
 // NewMemory returns an empty mint.
 func NewMemory() *Memory {
 	return &Memory{Locks: SessionLocks, shared: &shared{
-		store: NewStore(), start: time.Now(), changed: make(chan struct{}), heard: map[int]func(election.Change){},
+		store: NewStore(), start: time.Now(), changed: make(chan struct{}), heard: map[int]func(mint.Change){},
 	}}
 }
 
@@ -69,8 +69,8 @@ func (m *Memory) wake() {
 	m.changed = make(chan struct{})
 }
 
-// Open implements election.Mint.
-func (m *Memory) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+// Open implements mint.Mint.
+func (m *Memory) Open(ctx context.Context, c mint.Candidate) (mint.Session, error) {
 	s := &memorySession{mint: m}
 	_, err := m.call(ctx, "open", func(now time.Duration) error {
 		s.id = m.store.Open(now, c, m.Locks)
@@ -79,7 +79,7 @@ func (m *Memory) Open(ctx context.Context, c election.Candidate) (election.Sessi
 	return s, err
 }
 
-// Wait implements election.Mint.
+// Wait implements mint.Mint.
 func (m *Memory) Wait(ctx context.Context, process int64) (bool, error) {
 	slice := time.NewTimer(5 * time.Second)
 	defer slice.Stop()
@@ -106,14 +106,14 @@ func (m *Memory) Wait(ctx context.Context, process int64) (bool, error) {
 	}
 }
 
-// Listen implements election.Mint.
-func (m *Memory) Listen(ctx context.Context, heard func(election.Change)) error {
+// Listen implements mint.Mint.
+func (m *Memory) Listen(ctx context.Context, heard func(mint.Change)) error {
 	m.mu.Lock()
 	m.serial++
 	id := m.serial
 	m.heard[id] = heard
 	m.mu.Unlock()
-	heard(election.Change{})
+	heard(mint.Change{})
 	<-ctx.Done()
 	m.mu.Lock()
 	delete(m.heard, id)
@@ -146,7 +146,7 @@ func (m *Memory) call(ctx context.Context, name string, f func(now time.Duration
 	return fault, errors.Join(err, fault.Err)
 }
 
-func lost(err error) error { return fmt.Errorf("%w: %w", election.ErrSessionLost, err) }
+func lost(err error) error { return fmt.Errorf("%w: %w", mint.ErrSessionLost, err) }
 
 type memorySession struct {
 	mint *Memory
@@ -157,19 +157,19 @@ func (s *memorySession) Process() int64 { return s.id }
 
 // finish closes the session if the call has lost it.
 func (s *memorySession) finish(fault Fault, err error) error {
-	if fault.Cut || errors.Is(err, election.ErrSessionLost) {
+	if fault.Cut || errors.Is(err, mint.ErrSessionLost) {
 		_ = s.Close()
 	}
 	return err
 }
 
-func (s *memorySession) Try(ctx context.Context, bids []election.Bid) (results []election.Result, err error) {
+func (s *memorySession) Try(ctx context.Context, bids []mint.Bid) (results []mint.Result, err error) {
 	fault, err := s.mint.call(ctx, "try", func(now time.Duration) error {
 		results, err = s.mint.store.Try(now, s.id, bids)
 		s.mint.announce(results)
 		return err
 	})
-	if len(bids) == 1 && err == nil && results[0].Outcome == election.Busy && bids[0].Block > 0 {
+	if len(bids) == 1 && err == nil && results[0].Outcome == mint.Busy && bids[0].Block > 0 {
 		// The store answers at once: block here for as long as the bid may.
 		if e := pause.For(ctx, bids[0].Block); e != nil {
 			return nil, s.finish(fault, lost(e))
@@ -178,7 +178,7 @@ func (s *memorySession) Try(ctx context.Context, bids []election.Bid) (results [
 	return results, s.finish(fault, err)
 }
 
-func (s *memorySession) Beat(ctx context.Context, pulses []election.Pulse) (answers []election.Outcome, err error) {
+func (s *memorySession) Beat(ctx context.Context, pulses []mint.Pulse) (answers []mint.Outcome, err error) {
 	fault, err := s.mint.call(ctx, "beat", func(now time.Duration) error {
 		answers, err = s.mint.store.Beat(now, s.id, pulses)
 		return err
@@ -186,18 +186,18 @@ func (s *memorySession) Beat(ctx context.Context, pulses []election.Pulse) (answ
 	return answers, s.finish(fault, err)
 }
 
-func (s *memorySession) Release(ctx context.Context, farewells []election.Farewell) (answers []election.Parting, err error) {
+func (s *memorySession) Release(ctx context.Context, farewells []mint.Farewell) (answers []mint.Parting, err error) {
 	fault, err := s.mint.call(ctx, "release", func(now time.Duration) error {
 		answers, err = s.mint.store.Release(now, s.id, farewells)
 		for _, f := range farewells {
-			s.mint.tell(election.Change{Scope: f.Token.Scope, Epoch: f.Token.Epoch})
+			s.mint.tell(mint.Change{Scope: f.Token.Scope, Epoch: f.Token.Epoch})
 		}
 		return err
 	})
 	return answers, s.finish(fault, err)
 }
 
-func (s *memorySession) Enlist(ctx context.Context, r election.Roll) error {
+func (s *memorySession) Enlist(ctx context.Context, r mint.Roll) error {
 	fault, err := s.mint.call(ctx, "enlist", func(now time.Duration) error { return s.mint.store.Enlist(now, s.id, r) })
 	return s.finish(fault, err)
 }
@@ -207,16 +207,16 @@ func (s *memorySession) Close() error {
 	return nil
 }
 
-func (m *Memory) announce(results []election.Result) {
+func (m *Memory) announce(results []mint.Result) {
 	for _, r := range results {
-		if r.Outcome == election.Won {
-			m.tell(election.Change{Scope: r.Scope, Holder: r.Token.Holder, Epoch: r.Token.Epoch})
+		if r.Outcome == mint.Won {
+			m.tell(mint.Change{Scope: r.Scope, Holder: r.Token.Holder, Epoch: r.Token.Epoch})
 		}
 	}
 }
 
 // tell calls each listener on its own goroutine: it may block, and the lock is held here.
-func (m *Memory) tell(c election.Change) {
+func (m *Memory) tell(c mint.Change) {
 	for _, heard := range m.heard {
 		go heard(c)
 	}

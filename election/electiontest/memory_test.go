@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/runtest"
 )
@@ -36,11 +36,11 @@ func TestMemory(t *testing.T) {
 }
 
 func harness(locks, others electiontest.Locks) electiontest.Harness {
-	with := func(m election.Mint, f func(now time.Duration, s *electiontest.Store)) { m.(*freezer).With(f) }
+	with := func(m mint.Mint, f func(now time.Duration, s *electiontest.Store)) { m.(*freezer).With(f) }
 	return electiontest.Harness{
-		New:    func(*testing.T) election.Mint { return newFreezer(locks) },
-		Beside: func(_ *testing.T, m election.Mint) election.Mint { return m.(*freezer).Beside(others) },
-		Fence: func(_ *testing.T, m election.Mint, token fence.Token) (commit func() error, err error) {
+		New:    func(*testing.T) mint.Mint { return newFreezer(locks) },
+		Beside: func(_ *testing.T, m mint.Mint) mint.Mint { return m.(*freezer).Beside(others) },
+		Fence: func(_ *testing.T, m mint.Mint, token fence.Token) (commit func() error, err error) {
 			var id int64
 			with(m, func(now time.Duration, s *electiontest.Store) {
 				s.Expire(now)
@@ -56,20 +56,20 @@ func harness(locks, others electiontest.Locks) electiontest.Harness {
 				return err
 			}, err
 		},
-		Kill: func(_ *testing.T, m election.Mint, s election.Session) {
+		Kill: func(_ *testing.T, m mint.Mint, s mint.Session) {
 			with(m, func(_ time.Duration, st *electiontest.Store) { st.End(s.Process()) })
 		},
-		Unlock: func(_ *testing.T, m election.Mint, s election.Session) {
+		Unlock: func(_ *testing.T, m mint.Mint, s mint.Session) {
 			with(m, func(_ time.Duration, st *electiontest.Store) { st.Unlock(s.Process()) })
 		},
-		Advance: func(t *testing.T, m election.Mint, scope string) {
+		Advance: func(t *testing.T, m mint.Mint, scope string) {
 			with(m, func(now time.Duration, st *electiontest.Store) {
 				if st.Expire(now); !st.Advance(now, scope) {
 					t.Errorf("the epoch of %q cannot be advanced: a transaction holds the fence", scope)
 				}
 			})
 		},
-		Freeze: func(_ *testing.T, m election.Mint, _ election.Session) func() {
+		Freeze: func(_ *testing.T, m mint.Mint, _ mint.Session) func() {
 			f := m.(*freezer)
 			f.cold.Store(true)
 			return func() { f.cold.Store(false) }

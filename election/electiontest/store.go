@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -55,7 +55,7 @@ type row struct {
 	parted   bool
 	lost     bool // the leadership was lost before it was given up
 	process  int64
-	takeover election.Takeover
+	takeover mint.Takeover
 	system   int64
 	timeline uint32
 	to       string
@@ -70,7 +70,7 @@ type registration struct {
 }
 
 type session struct {
-	who      election.Candidate
+	who      mint.Candidate
 	usedAt   time.Duration
 	locks    Locks
 	unlocked bool                  // its process key and locks were freed, but the session lives
@@ -175,7 +175,7 @@ func (s *Store) keeps(r Rule) bool { return !s.broken[r] }
 func (s *Store) next() int64 { s.serial++; return s.serial }
 
 // Open begins a session and returns its process key, by which the store knows it.
-func (s *Store) Open(now time.Duration, c election.Candidate, locks Locks) int64 {
+func (s *Store) Open(now time.Duration, c mint.Candidate, locks Locks) int64 {
 	id := s.next()
 	s.registered[id] = registration{scopes: c.Scopes, lease: max(c.Longest, c.Lease)}
 	s.sessions[id] = &session{who: c, usedAt: now, locks: locks, minted: map[string]fence.Term{}, owed: map[string]fence.Term{}}
@@ -184,10 +184,10 @@ func (s *Store) Open(now time.Duration, c election.Candidate, locks Locks) int64
 
 // Enlist changes the registration of a session's candidate. Scopes that it withdraws from stay
 // registered, since after a failover the lease of a current term still counts.
-func (s *Store) Enlist(now time.Duration, id int64, r election.Roll) error {
+func (s *Store) Enlist(now time.Duration, id int64, r mint.Roll) error {
 	ss := s.sessions[id]
 	if ss == nil {
-		return election.ErrSessionLost
+		return mint.ErrSessionLost
 	}
 	ss.usedAt = now
 	is := s.registered[id]
@@ -244,7 +244,7 @@ func (s *Store) unlockAll(id int64) {
 func (s *Store) Expire(now time.Duration) []int64 {
 	var ended []int64
 	for id, ss := range s.sessions {
-		if ss.who.Takeover != election.Keep && now-ss.usedAt > ss.who.Lease {
+		if ss.who.Takeover != mint.Keep && now-ss.usedAt > ss.who.Lease {
 			ended = append(ended, id)
 		}
 	}

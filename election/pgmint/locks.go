@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // Locks is how a session holds the scopes that it wins. Candidates of both kinds may compete for
@@ -41,8 +41,8 @@ func (e *LockBudgetError) Error() string {
 		e.Scopes, e.Need, e.Budget, used, e.Table)
 }
 
-// Unwrap returns election.ErrBarred, since trying again does not help.
-func (*LockBudgetError) Unwrap() error { return election.ErrBarred }
+// Unwrap returns mint.ErrBarred, since trying again does not help.
+func (*LockBudgetError) Unwrap() error { return mint.ErrBarred }
 
 // reserve counts the locks of a new session against the budget, until unreserve.
 func (m *Mint) reserve(scopes, table int) (locks int, err error) {

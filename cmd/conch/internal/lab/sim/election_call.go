@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/world"
 )
@@ -54,7 +55,7 @@ func (p *process) dial() *conn {
 	return c
 }
 
-func lost() election.Failed { return election.Failed{Lost: true, Err: election.ErrSessionLost} }
+func lost() election.Failed { return election.Failed{Lost: true, Err: mint.ErrSessionLost} }
 
 // call sends a request. It reads the send time first: the process may be stopped before the
 // request leaves.

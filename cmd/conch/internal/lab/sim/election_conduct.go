@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -25,13 +26,13 @@ func (p *process) learn(in election.Input) {
 		}
 	case election.Parted:
 		for i, f := range p.saying {
-			if in.Answers[i].Outcome != election.Locked && !p.r.breaks("splits-farewells") {
+			if in.Answers[i].Outcome != mint.Locked && !p.r.breaks("splits-farewells") {
 				delete(p.unsaid, f.Token.Scope)
 			}
 		}
 	case election.Beaten:
 		for i, answer := range in.Answers {
-			if t := p.term(p.pulses[i].Token); t != nil && answer == election.Over {
+			if t := p.term(p.pulses[i].Token); t != nil && answer == mint.Over {
 				t.standing.deposed = true
 			}
 		}
@@ -107,7 +108,7 @@ func (p *process) judge(actions []election.Action) {
 // checkBids checks that a bid's scope is registered with at least its lease. Otherwise a failover
 // that forgets the term forgets its lease too. A bid over a session that has ended wins nothing: a
 // failover may have forgotten what that session had registered.
-func (p *process) checkBids(bids []election.Bid) {
+func (p *process) checkBids(bids []mint.Bid) {
 	for _, b := range bids {
 		p.leases[b.Scope] = b.Lease
 		if p.conn != nil && p.r.db.store.Alive(p.conn.key) && !p.r.db.store.Enlisted(p.conn.key, b.Scope, b.Lease) {

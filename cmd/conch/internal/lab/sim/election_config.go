@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/world"
 )
 
@@ -20,7 +20,7 @@ type Config struct {
 	Seed   uint64
 	// Takeover is the takeover of all nodes, or TakeoverMixed. Default Strict, or
 	// TakeoverMixed if the broken rule needs it.
-	Takeover election.Takeover
+	Takeover mint.Takeover
 	// Locks says how sessions keep their scopes: LocksSession, LocksProcess, or LocksMixed,
 	// where each process draws one. Default LocksSession, or what the broken rule needs.
 	Locks string
@@ -51,14 +51,14 @@ const (
 // WithDefaults fills in the fields that are zero, preferably with what the broken rule needs.
 func (c Config) WithDefaults() Config {
 	c.lease = cmp.Or(c.lease, baseLease)
-	return Simulator().Fill(c, Config{Nodes: 3, Scopes: 1, Steps: 1500, Takeover: election.Strict, Locks: LocksSession})
+	return Simulator().Fill(c, Config{Nodes: 3, Scopes: 1, Steps: 1500, Takeover: mint.Strict, Locks: LocksSession})
 }
 
 // Validate returns every fault.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	f := Simulator().Unknown(c)
-	takeovers := []election.Takeover{election.Strict, election.Fast, election.Keep, TakeoverMixed}
+	takeovers := []mint.Takeover{mint.Strict, mint.Fast, mint.Keep, TakeoverMixed}
 	f.Add(!slices.Contains(takeovers, c.Takeover), "takeover %q is none of strict, fast, keep, mixed", c.Takeover)
 	f.Add(!slices.Contains([]string{LocksSession, LocksProcess, LocksMixed}, c.Locks), "locks %q are none of session, process, mixed", c.Locks)
 	f.Add(c.Nodes < 1 || c.Nodes > 50, "%d nodes; 1 to 50 are possible", c.Nodes)
@@ -82,8 +82,8 @@ func (c Config) needs() string {
 		return fmt.Sprintf("--scopes %d", r.In.Scopes)
 	case r.In.Takeover == TakeoverMixed && c.Takeover != TakeoverMixed:
 		return "--takeover " + TakeoverMixed
-	case c.Takeover == election.Fast && r.Invariant == ActDoors, c.Takeover == TakeoverMixed && r.In.Takeover == election.Strict:
-		return "--takeover " + string(election.Strict)
+	case c.Takeover == mint.Fast && r.Invariant == ActDoors, c.Takeover == TakeoverMixed && r.In.Takeover == mint.Strict:
+		return "--takeover " + string(mint.Strict)
 	}
 	return ""
 }

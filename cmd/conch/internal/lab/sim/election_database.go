@@ -6,6 +6,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/world"
 )
@@ -152,7 +153,7 @@ func (db *database) lockRow(scope string, d time.Duration) {
 // begin opens a session.
 func (db *database) begin(c *conn, a election.Connect) {
 	p := c.p
-	c.key = db.store.Open(db.now(), election.Candidate{
+	c.key = db.store.Open(db.now(), mint.Candidate{
 		ID: p.id, Lease: p.set.Lease, Longest: a.Longest, Scopes: a.Scopes, Takeover: p.set.Takeover,
 	}, p.locks)
 	db.keys = append(db.keys, c.key)

@@ -8,13 +8,14 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
-var partings = map[election.Outcome]string{election.Said: "said", election.Over: "over", election.Locked: "locked"}
+var partings = map[mint.Outcome]string{mint.Said: "said", mint.Over: "over", mint.Locked: "locked"}
 
 // serveFarewells answers farewells at once, unless farewell-waits-for-nobody is broken.
-func (db *database) serveFarewells(c *conn, farewells []election.Farewell, reply func(election.Input)) {
+func (db *database) serveFarewells(c *conn, farewells []mint.Farewell, reply func(election.Input)) {
 	if db.r.breaks("farewell-waits-for-nobody") {
 		for _, f := range farewells {
 			if db.store.RowTaken(f.Token.Scope) && db.store.Alive(c.key) {
@@ -35,8 +36,8 @@ func (db *database) serveFarewells(c *conn, farewells []election.Farewell, reply
 	reply(election.Parted{Answers: answers})
 }
 
-func (db *database) release(c *conn, farewells []election.Farewell) ([]election.Parting, error) {
-	farewells = append([]election.Farewell(nil), farewells...)
+func (db *database) release(c *conn, farewells []mint.Farewell) ([]mint.Parting, error) {
+	farewells = append([]mint.Farewell(nil), farewells...)
 	for i := range farewells {
 		f := &farewells[i]
 		switch {
@@ -51,7 +52,7 @@ func (db *database) release(c *conn, farewells []election.Farewell) ([]election.
 			db.r.doors[f.Token.Scope].released(f.Token)
 		}
 	}
-	refused := func(f election.Farewell) bool { return f.Token.Scope == db.refuses }
+	refused := func(f mint.Farewell) bool { return f.Token.Scope == db.refuses }
 	if slices.ContainsFunc(farewells, refused) {
 		db.touch(c)
 		return nil, errStatement
@@ -69,7 +70,7 @@ func (db *database) release(c *conn, farewells []election.Farewell) ([]election.
 	for i, f := range farewells {
 		db.r.count("farewells_" + partings[answers[i].Outcome])
 		db.r.w.Note(c.p.name, fmt.Sprintf("releases %s (%v): %s", f.Token.Scope, f.Released, partings[answers[i].Outcome]), f.Token.Epoch)
-		if answers[i].Outcome == election.Said {
+		if answers[i].Outcome == mint.Said {
 			db.announce(f.Token.Scope, "")
 		}
 	}
@@ -81,7 +82,7 @@ func (db *database) release(c *conn, farewells []election.Farewell) ([]election.
 
 // joined sends all unsaid farewells in one call, without splitting it, and reports whether one
 // that cannot be stored fails them all.
-func (p *process) joined(farewells []election.Farewell) (poisoned bool) {
+func (p *process) joined(farewells []mint.Farewell) (poisoned bool) {
 	for _, f := range farewells {
 		p.unsaid[f.Token.Scope] = f
 	}
@@ -105,7 +106,7 @@ func (p *process) repeats(won fence.Token) {
 	c := p.conn
 	c.up.Send(func() {
 		if p.r.db.store.Alive(c.key) {
-			_, _ = p.r.db.release(c, []election.Farewell{f})
+			_, _ = p.r.db.release(c, []mint.Farewell{f})
 		}
 	})
 }
@@ -113,7 +114,7 @@ func (p *process) repeats(won fence.Token) {
 // fastActed reports whether a term's act door has opened under fast, without waiting.
 func (p *process) fastActed(token fence.Token) bool {
 	t := p.runners[token.Scope].term
-	return p.set.Takeover == election.Fast && t != nil && t.token.Same(token) && t.flag
+	return p.set.Takeover == mint.Fast && t != nil && t.token.Same(token) && t.flag
 }
 
 // actsOver reports whether a process has shut a term and counts no act of it. A release promises

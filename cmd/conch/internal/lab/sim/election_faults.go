@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/world"
 )
 
@@ -139,7 +140,7 @@ func (r *run) spring(p *process) {
 func (r *run) waylay(c *conn, reply func(election.Input)) func(election.Input) {
 	return func(in election.Input) {
 		tried, ok := in.(election.Tried)
-		won := func(res election.Result) bool { return res.Outcome == election.Won }
+		won := func(res mint.Result) bool { return res.Outcome == mint.Won }
 		if !ok || !r.waylaid || r.quiet || !slices.ContainsFunc(tried.Results, won) {
 			reply(in)
 			return

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/world"
 )
@@ -36,7 +37,7 @@ func broken(r *run, invariant string) bool { return world.Report{Violations: r.F
 // A world may halt: here a process has lost its session and opens no other, so no event is left.
 func TestAHaltIsAViolation(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []election.Takeover{election.Strict, election.Fast, TakeoverMixed} {
+	for _, mode := range []mint.Takeover{mint.Strict, mint.Fast, TakeoverMixed} {
 		r, c := leading(t, Config{Break: "connect-again", Takeover: mode})
 		r.reset(c.p.node)
 		r.awaitLeaders()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -71,24 +72,24 @@ func TestConductIsJudged(t *testing.T) {
 	for what, doctor := range map[string]func(*runner) election.Action{
 		"a heartbeat for a term of a lost session": func(c *runner) election.Action {
 			c.p.learn(lost())
-			return election.Beat{Pulses: []election.Pulse{{Token: c.term.token}}}
+			return election.Beat{Pulses: []mint.Pulse{{Token: c.term.token}}}
 		},
 		"more time for a term that was given up": func(c *runner) election.Action {
 			c.p.judge([]election.Action{election.Report{Fact: election.Fact{Kind: election.Abandoned, Scope: c.scope, Token: c.term.token}}})
 			return election.Prolong{Scope: c.scope}
 		},
 		"a release of a term that was deposed": func(c *runner) election.Action {
-			c.p.pulses = []election.Pulse{{Token: c.term.token}}
-			c.p.learn(election.Beaten{Answers: []election.Outcome{election.Over}})
-			return election.Release{Farewells: []election.Farewell{{Token: c.term.token, Released: true}}}
+			c.p.pulses = []mint.Pulse{{Token: c.term.token}}
+			c.p.learn(election.Beaten{Answers: []mint.Outcome{mint.Over}})
+			return election.Release{Farewells: []mint.Farewell{{Token: c.term.token, Released: true}}}
 		},
 		"a farewell to a term before the present one": func(c *runner) election.Action {
 			old := c.term.token
 			old.Epoch--
-			return election.Release{Farewells: []election.Farewell{{Token: old}}}
+			return election.Release{Farewells: []mint.Farewell{{Token: old}}}
 		},
 		"a bid with a lease that is not registered": func(c *runner) election.Action {
-			return election.Try{Bids: []election.Bid{{Scope: c.scope, Lease: time.Hour}}}
+			return election.Try{Bids: []mint.Bid{{Scope: c.scope, Lease: time.Hour}}}
 		},
 	} {
 		r, c := leading(t, Config{Nodes: 1})
@@ -108,7 +109,7 @@ func TestABidOverADeadSession(t *testing.T) {
 	t.Parallel()
 	r, c := leading(t, Config{Nodes: 1})
 	r.db.end(c.p.conn.key)
-	c.p.judge([]election.Action{election.Try{Bids: []election.Bid{{Scope: c.scope, Lease: time.Hour}}}})
+	c.p.judge([]election.Action{election.Try{Bids: []mint.Bid{{Scope: c.scope, Lease: time.Hour}}}})
 	if broken(r, Conduct) {
 		t.Errorf("found %v, want nothing", r.Found)
 	}
@@ -174,8 +175,8 @@ func TestAPlaceInTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	var order []string
-	bid := election.Bid{Scope: c.scope, Lease: c.lease, Block: 100 * time.Millisecond}
-	busy := election.Tried{Results: []election.Result{{Scope: c.scope, Outcome: election.Busy}}}
+	bid := mint.Bid{Scope: c.scope, Lease: c.lease, Block: 100 * time.Millisecond}
+	busy := election.Tried{Results: []mint.Result{{Scope: c.scope, Outcome: mint.Busy}}}
 	for range 2 {
 		db.wait(c.p.conn, bid, busy, func(in election.Input) {
 			tried, ok := in.(election.Tried)
@@ -183,7 +184,7 @@ func TestAPlaceInTheQueue(t *testing.T) {
 				t.Errorf("the bid was answered with %+v", in)
 				return
 			}
-			order = append(order, map[election.Outcome]string{election.Busy: "busy", election.Won: "won"}[tried.Results[0].Outcome])
+			order = append(order, map[mint.Outcome]string{mint.Busy: "busy", mint.Won: "won"}[tried.Results[0].Outcome])
 		})
 		db.queue(c.scope, func() { order = append(order, "later") })
 		if len(order) > 0 {
@@ -212,8 +213,8 @@ func TestARowIsSharedForAnInstant(t *testing.T) {
 	r, c := leading(t, Config{Nodes: 1})
 	db, token := r.db, c.term.token
 	db.passFence(token, true, db.store.See(c.scope), time.Second, func() bool { return false })
-	farewell := []election.Farewell{{Token: token, Reason: "over"}}
-	if got, err := db.release(c.p.conn, farewell); err != nil || got[0].Outcome != election.Locked {
+	farewell := []mint.Farewell{{Token: token, Reason: "over"}}
+	if got, err := db.release(c.p.conn, farewell); err != nil || got[0].Outcome != mint.Locked {
 		t.Errorf("a farewell while the row is shared: %+v, %v; want Locked", got, err)
 	}
 	for until := r.w.Now() + time.Millisecond; r.w.Now() < until; {
@@ -222,10 +223,10 @@ func TestARowIsSharedForAnInstant(t *testing.T) {
 	if !db.store.Fenced(c.scope) {
 		t.Error("the fence ended when the row was no longer shared")
 	}
-	if got, err := db.release(c.p.conn, farewell); err != nil || got[0].Outcome != election.Said {
+	if got, err := db.release(c.p.conn, farewell); err != nil || got[0].Outcome != mint.Said {
 		t.Errorf("a farewell while only the fence is held: %+v, %v; want Said", got, err)
 	}
-	if _, err := db.release(c.p.conn, []election.Farewell{{Token: token, Reason: electiontest.Poison}}); err == nil {
+	if _, err := db.release(c.p.conn, []mint.Farewell{{Token: token, Reason: electiontest.Poison}}); err == nil {
 		t.Error("a farewell succeeded whose text cannot be stored")
 	}
 }

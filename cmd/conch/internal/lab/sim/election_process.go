@@ -6,6 +6,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -39,10 +40,10 @@ type process struct {
 	timer      int  // number of the loop's latest timer
 
 	sessions int              // opened and lost, as the machine was told
-	pulses   []election.Pulse // of the latest heartbeat
-	saying   []election.Farewell
+	pulses   []mint.Pulse // of the latest heartbeat
+	saying   []mint.Farewell
 	leases   map[string]time.Duration     // of the latest bids
-	unsaid   map[string]election.Farewell // farewells to repeat or join, for broken rules
+	unsaid   map[string]mint.Farewell // farewells to repeat or join, for broken rules
 }
 
 func newProcess(n *node, id string) *process {
@@ -50,7 +51,7 @@ func newProcess(n *node, id string) *process {
 	r.serial++
 	p := &process{
 		r: r, node: n, id: id, name: fmt.Sprintf("%s#%d", id, r.serial),
-		set: n.settings(), runners: map[string]*runner{}, unsaid: map[string]election.Farewell{}, leases: map[string]time.Duration{},
+		set: n.settings(), runners: map[string]*runner{}, unsaid: map[string]mint.Farewell{}, leases: map[string]time.Duration{},
 	}
 	p.locks = n.locks()
 	p.core = election.NewCore(p.set)

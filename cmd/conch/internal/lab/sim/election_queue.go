@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // waiter is a bid that waits for the fence of a scope for as long as it may block. Then it gives
 // up its place in the queue, and the transactions behind it pass.
 type waiter struct {
 	c     *conn
-	bid   election.Bid
-	ended []election.Blocker // by this bid, before the wait
+	bid   mint.Bid
+	ended []mint.Blocker // by this bid, before the wait
 	reply func(election.Input)
 }
 
 // wait puts a bid into the queue of a fence.
-func (db *database) wait(c *conn, b election.Bid, busy election.Tried, reply func(election.Input)) {
+func (db *database) wait(c *conn, b mint.Bid, busy election.Tried, reply func(election.Input)) {
 	w := &waiter{c, b, busy.Results[0].Blockers, reply}
 	db.waiters[b.Scope] = append(db.waiters[b.Scope], w)
 	db.r.count("slices")
@@ -59,7 +60,7 @@ func (db *database) grant(scope string) {
 	}
 	w := db.waiters[scope][0]
 	db.waiters[scope] = db.waiters[scope][1:]
-	in := db.tried(w.c, []election.Bid{w.bid})
+	in := db.tried(w.c, []mint.Bid{w.bid})
 	if tried, ok := in.(election.Tried); ok {
 		tried.Results[0].Blockers = append(w.ended, tried.Results[0].Blockers...)
 	}

@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/world"
 )
 
@@ -15,7 +15,7 @@ var rules = []world.Rule[Config]{
 	{Name: string(electiontest.LockExcludes),
 		Why: "only one session at a time holds a lock; nothing unsafe follows if two do, since the row decides who leads and the lock only says when to bid"},
 	// The process and its tombstone.
-	{Name: string(electiontest.ProcessKeyChecked), Invariant: Liveness, In: Config{Takeover: election.Strict, Locks: LocksProcess},
+	{Name: string(electiontest.ProcessKeyChecked), Invariant: Liveness, In: Config{Takeover: mint.Strict, Locks: LocksProcess},
 		Why: "a bid takes a scope only if the process key of its holder is free; otherwise candidates depose living leaders again and again, though no two act at once"},
 	{Name: string(electiontest.ProcessKeyRechecked), Invariant: ActDoors, In: Config{Locks: LocksProcess},
 		Why: "a bid that has locked the row checks the holder's process again; otherwise it takes the scope from a newer holder, which leads on, since the tombstone is put on the older one"},
@@ -27,7 +27,7 @@ var rules = []world.Rule[Config]{
 		Why: "a machine asks nothing of a session that it has lost, so nothing breaks here: a farewell over another session puts a tombstone on the process that led, whose old session may still send heartbeats (TestConformance/process/LateFarewell)"},
 	{Name: string(electiontest.TermsRemembered),
 		Why: "the one heartbeat of a process renews only the terms that its session has won and not given up; nothing breaks here, since a machine asks for no others (TestConformance/process/RebidOfTheHolder)"},
-	{Name: "server-lease", Invariant: Liveness, In: Config{Takeover: election.Strict},
+	{Name: "server-lease", Invariant: Liveness, In: Config{Takeover: mint.Strict},
 		Why: "the server ends a session that is silent for a lease; otherwise a holder that is cut off keeps its lock, and no other candidate can lead"},
 	{Name: "connect-again", Invariant: Liveness, In: Config{Nodes: 1},
 		Why: "a process that has lost its session opens another; otherwise it never leads again"},
@@ -58,7 +58,7 @@ var rules = []world.Rule[Config]{
 	{Name: "promise-not-forgotten", Invariant: ReleasedHonest,
 		Why: "a gate that is shut for a while remembers until when its answers are valid; otherwise a drain releases the scope while callers may still act on them"},
 	// Takeover.
-	{Name: "strict", Invariant: ActDoors, In: Config{Takeover: election.Strict},
+	{Name: "strict", Invariant: ActDoors, In: Config{Takeover: mint.Strict},
 		Why: "the act door of a term stays shut until its hold is over; fast opens it with the token, so two leaders may act at once, and conch offers it as a mode that says so"},
 	{Name: "hold-from-reply", Invariant: ActDoors,
 		Why: "a hold counts from the mint's reply to the bid; counted from the sending of the bid, it ends while the predecessor may still act"},
@@ -87,22 +87,22 @@ var rules = []world.Rule[Config]{
 		Why: "a term that was given up, or lost with its session, gets no more time; the mint refuses it too once there is a newer term, but must not be the only safeguard"},
 	{Name: "fast-waits-to-promise", Invariant: ActDoors, In: Config{Takeover: TakeoverMixed},
 		Why: "under fast too a term is settled and released only after its hold; otherwise a successor under strict acts beside the predecessor that the hold was for"},
-	{Name: "farewell-waits-for-nobody", Invariant: Liveness, In: Config{Scopes: 2, Takeover: election.Strict},
+	{Name: "farewell-waits-for-nobody", Invariant: Liveness, In: Config{Scopes: 2, Takeover: mint.Strict},
 		Why: "a farewell does not wait for a locked row; while it waited, its session would renew no term of the other scopes"},
-	{Name: "shares-for-an-instant", Invariant: Liveness, In: Config{Takeover: election.Strict},
+	{Name: "shares-for-an-instant", Invariant: Liveness, In: Config{Takeover: mint.Strict},
 		Why: "a fence above READ COMMITTED shares the row only for an instant; if it did until its commit, a stream of such fences would keep every farewell from the row"},
-	{Name: "splits-farewells", Invariant: Liveness, In: Config{Takeover: election.Strict},
+	{Name: "splits-farewells", Invariant: Liveness, In: Config{Takeover: mint.Strict},
 		Why: "farewells that fail together are tried again in halves; otherwise one that the mint cannot store keeps all others of its process from being recorded"},
 	{Name: string(electiontest.FarewellUnlocksOwn), Invariant: LockKept, In: Config{Locks: LocksSession},
 		Why: "a farewell does not unlock a scope that its session has won again; otherwise one that is repeated, since its answer was lost, frees the lock of the new term"},
 	{Name: "win-drops-farewell",
 		Why: "a process that wins a scope again drops its farewell to the term before; nothing breaks if it does not, since the mint knows which term a farewell is for"},
 	// Failover.
-	{Name: string(electiontest.ReleaseInHistory), Invariant: ActDoors, In: Config{Takeover: election.Strict},
+	{Name: string(electiontest.ReleaseInHistory), Invariant: ActDoors, In: Config{Takeover: mint.Strict},
 		Why: "a release counts only in the database history in which it was made; otherwise, after a failover to a standby that lags, an old release hides a later term that may still act"},
-	{Name: string(electiontest.EpochJumps), Invariant: Epochs, In: Config{Takeover: election.Strict},
+	{Name: string(electiontest.EpochJumps), Invariant: Epochs, In: Config{Takeover: mint.Strict},
 		Why: "the first epoch after a failover is far above the last one in the row; otherwise a standby that lags mints epochs again that lost terms have had"},
-	{Name: string(electiontest.LeasesRegistered), Invariant: ActDoors, In: Config{Takeover: election.Strict, UnequalLeases: true},
+	{Name: string(electiontest.LeasesRegistered), Invariant: ActDoors, In: Config{Takeover: mint.Strict, UnequalLeases: true},
 		Why: "the hold after a failover is at least the longest lease that a candidate has registered; a lost term may have a longer lease than the row that survived"},
 	// The fence.
 	{Name: string(electiontest.FenceLocks), Invariant: FencedOrder,
@@ -113,7 +113,7 @@ var rules = []world.Rule[Config]{
 		Why: "a fence with an old snapshot calls a token stale only if it certainly is; with the snapshot taken for the present, it would refuse the current leader"},
 	{Name: string(electiontest.EvictsTheOld), Invariant: EvictsTheOld, In: Config{Nodes: 1},
 		Why: "a bid ends only transactions that have held the fence for longer than a lease; otherwise it also ends those that began a moment ago"},
-	{Name: string(electiontest.DeadIsParted), Invariant: Liveness, In: Config{Nodes: 1, Takeover: election.Strict},
+	{Name: string(electiontest.DeadIsParted), Invariant: Liveness, In: Config{Nodes: 1, Takeover: mint.Strict},
 		Why: "a bid that finds the fence busy gives up the term of a dead leader; otherwise clients with the token of that term keep the fence busy, and no bid ever wins"},
 	{Name: "fence-checks", Invariant: FencedOrder,
 		Why: "a write passes the fence, which refuses a stale token; a write that does not comes whenever its process wakes up, even after those of a successor"},

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/worldtest"
 )
@@ -99,16 +99,16 @@ func TestRulesNeedTheirWorlds(t *testing.T) {
 		needs string
 	}{
 		{sim.Config{Break: "fast-waits-to-promise"}, ""},
-		{sim.Config{Break: "fast-waits-to-promise", Takeover: election.Strict}, "--takeover mixed"},
-		{sim.Config{Break: "hold-waits", Takeover: election.Keep}, ""},
-		{sim.Config{Break: "hold-waits", Takeover: election.Fast}, "--takeover strict"},
+		{sim.Config{Break: "fast-waits-to-promise", Takeover: mint.Strict}, "--takeover mixed"},
+		{sim.Config{Break: "hold-waits", Takeover: mint.Keep}, ""},
+		{sim.Config{Break: "hold-waits", Takeover: mint.Fast}, "--takeover strict"},
 		{sim.Config{Break: "hold-waits", Takeover: sim.TakeoverMixed}, ""},
-		{sim.Config{Break: "epoch-jumps", Takeover: election.Fast}, ""},
+		{sim.Config{Break: "epoch-jumps", Takeover: mint.Fast}, ""},
 		{sim.Config{Break: "epoch-jumps", Takeover: sim.TakeoverMixed}, "--takeover strict"},
 		{sim.Config{Break: "server-lease", Takeover: sim.TakeoverMixed}, "--takeover strict"},
 		{sim.Config{Break: "tombstone", Locks: sim.LocksSession}, "--locks process"},
 		{sim.Config{Break: "tombstone", Locks: sim.LocksMixed}, ""},
-		{sim.Config{Break: "lock-excludes", Takeover: election.Fast}, ""}, // no invariant needs it
+		{sim.Config{Break: "lock-excludes", Takeover: mint.Fast}, ""}, // no invariant needs it
 		{sim.Config{Break: "term-in-predicate", Nodes: 3}, ""},            // two may be away for long enough
 		{sim.Config{Break: "connect-again", Nodes: 2}, ""},                // both may have lost their sessions
 	} {
@@ -127,7 +127,7 @@ func TestLyingLockIsHarmless(t *testing.T) {
 	t.Parallel()
 	var restless atomic.Int64
 	each(slice(30, 90, 3600), func(seed int) {
-		cfg := config(seed, election.Strict)
+		cfg := config(seed, mint.Strict)
 		cfg.Locks = lockings[seed/3%len(lockings)]
 		cfg.Steps, cfg.Break = 700, string(electiontest.LockExcludes)
 		for _, v := range sim.Election(cfg).Violations {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/world"
 )
 
@@ -193,9 +193,9 @@ func (r *run) least(what string, n int64) {
 // mayNotMeet reports whether two open act doors are a violation; only two under fast are not.
 func (r *run) mayNotMeet(a, b *tenure) bool {
 	if r.cfg.Takeover != TakeoverMixed {
-		return r.cfg.Takeover != election.Fast
+		return r.cfg.Takeover != mint.Fast
 	}
-	return a.p.set.Takeover != election.Fast || b.p.set.Takeover != election.Fast
+	return a.p.set.Takeover != mint.Fast || b.p.set.Takeover != mint.Fast
 }
 
 // forgotten reports whether a failover lost the older term and the registration of its
@@ -207,12 +207,12 @@ func (r *run) forgotten(older, newer *tenure) bool {
 }
 
 // mode returns the takeover of a new process.
-func (r *run) mode() election.Takeover {
+func (r *run) mode() mint.Takeover {
 	switch {
 	case r.breaks("strict"):
-		return election.Fast
+		return mint.Fast
 	case r.cfg.Takeover == TakeoverMixed:
-		return []election.Takeover{election.Strict, election.Fast}[r.w.Pick(2)]
+		return []mint.Takeover{mint.Strict, mint.Fast}[r.w.Pick(2)]
 	}
 	return r.cfg.Takeover
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // serve carries out one request at the server.
@@ -64,7 +65,7 @@ func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 		db.serveBids(c, a.Bids, func(in election.Input) {
 			tried, ok := in.(election.Tried)
 			b := a.Bids[0]
-			if !ok || len(a.Bids) > 1 || b.Block == 0 || tried.Results[0].Outcome != election.Busy {
+			if !ok || len(a.Bids) > 1 || b.Block == 0 || tried.Results[0].Outcome != mint.Busy {
 				reply(in)
 				return
 			}
@@ -74,7 +75,7 @@ func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 }
 
 // serveBids is the second half of a bid, which may have to wait for locked rows.
-func (db *database) serveBids(c *conn, bids []election.Bid, reply func(election.Input)) {
+func (db *database) serveBids(c *conn, bids []mint.Bid, reply func(election.Input)) {
 	if db.r.quiet || db.r.w.Chance(0.7) {
 		reply(db.tried(c, bids))
 		return
@@ -82,7 +83,7 @@ func (db *database) serveBids(c *conn, bids []election.Bid, reply func(election.
 	db.r.w.After(db.r.w.Between(0, baseLease/10), func() { reply(db.tried(c, bids)) })
 }
 
-func (db *database) tried(c *conn, bids []election.Bid) election.Input {
+func (db *database) tried(c *conn, bids []mint.Bid) election.Input {
 	if db.expire(); !db.store.Alive(c.key) {
 		return lost()
 	}
@@ -91,7 +92,7 @@ func (db *database) tried(c *conn, bids []election.Bid) election.Input {
 	case n > 1 && db.r.w.Chance(0.1):
 		bids = bids[:1+db.r.w.Pick(n-1)]
 	case !db.r.quiet && db.r.w.Chance(0.01):
-		return election.Tried{Results: []election.Result{{Scope: bids[0].Scope, Outcome: election.Full, Why: errFull}}}
+		return election.Tried{Results: []mint.Result{{Scope: bids[0].Scope, Outcome: mint.Full, Why: errFull}}}
 	}
 	results, err := db.try(c, bids)
 	if err != nil {
@@ -100,23 +101,23 @@ func (db *database) tried(c *conn, bids []election.Bid) election.Input {
 	return election.Tried{Results: results}
 }
 
-func (db *database) beat(c *conn, pulses []election.Pulse) ([]election.Outcome, error) {
+func (db *database) beat(c *conn, pulses []mint.Pulse) ([]mint.Outcome, error) {
 	if db.r.breaks("settle-after-entry") || db.r.breaks("fast-waits-to-promise") {
-		pulses = append([]election.Pulse(nil), pulses...)
+		pulses = append([]mint.Pulse(nil), pulses...)
 		for i, p := range pulses {
 			pulses[i].Settle = p.Settle || db.r.breaks("settle-after-entry") || c.p.fastActed(p.Token)
 		}
 	}
 	answers, err := db.store.Beat(db.now(), c.key, pulses)
 	for i, answer := range answers {
-		if scope := pulses[i].Token.Scope; answer == election.Renewed {
+		if scope := pulses[i].Token.Scope; answer == mint.Renewed {
 			db.beats[scope] = lastBeat{db.wall(), db.beats[scope].lease}
 		}
 	}
 	return answers, err
 }
 
-func (db *database) try(c *conn, bids []election.Bid) ([]election.Result, error) {
+func (db *database) try(c *conn, bids []mint.Bid) ([]mint.Result, error) {
 	ended := len(db.store.Evicted)
 	results, err := db.store.Try(db.wall(), c.key, bids)
 	for _, age := range db.store.Evicted[ended:] {
@@ -129,7 +130,7 @@ func (db *database) try(c *conn, bids []election.Bid) ([]election.Result, error)
 	}
 	db.touch(c)
 	for i := range results {
-		if results[i].Outcome == election.Won {
+		if results[i].Outcome == mint.Won {
 			db.won(c, bids[i], &results[i])
 		} else {
 			db.r.count("bids_lost")
@@ -141,7 +142,7 @@ func (db *database) try(c *conn, bids []election.Bid) ([]election.Result, error)
 // touch sets the session's last use by the idle clock: Try and Release take the wall clock.
 func (db *database) touch(c *conn) { _, _ = db.store.Beat(db.now(), c.key, nil) }
 
-func (db *database) won(c *conn, b election.Bid, res *election.Result) {
+func (db *database) won(c *conn, b mint.Bid, res *mint.Result) {
 	t := res.Token
 	db.r.w.Note(c.p.name, fmt.Sprintf("wins %s, hold %s, epoch", t.Scope, res.Hold), t.Epoch)
 	if last, ok := db.minted[t.Scope]; ok && t.Epoch <= last {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/story"
@@ -26,7 +26,7 @@ func settings(cfg *Config) []story.Setting {
 			}
 			return nil
 		}},
-		{Form: "takeover NAME", What: "strict, fast or keep; strict if it is not said", Set: func(a story.Args) error { cfg.Takeover = election.Takeover(a.Name); return cfg.Validate() }},
+		{Form: "takeover NAME", What: "strict, fast or keep; strict if it is not said", Set: func(a story.Args) error { cfg.Takeover = mint.Takeover(a.Name); return cfg.Validate() }},
 		{Form: "locks NAME", What: "session or process; session if it is not said", Set: func(a story.Args) error { cfg.Locks = a.Name; return cfg.Validate() }},
 		story.Seed(&cfg.Seed),
 	}

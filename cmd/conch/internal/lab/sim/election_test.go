@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/worldtest"
 )
@@ -52,7 +52,7 @@ func each(n int, f func(i int)) {
 }
 
 // config returns the world of a seed: 1 to 5 nodes, 1 to 3 scopes, equal or unequal leases.
-func config(seed int, mode election.Takeover) sim.Config {
+func config(seed int, mode mint.Takeover) sim.Config {
 	return sim.Config{
 		Seed: uint64(seed), Nodes: 1 + seed%5, Scopes: 1 + seed%3, Steps: 1000, Takeover: mode, UnequalLeases: seed%2 == 0,
 	}
@@ -66,18 +66,18 @@ var lockings = []string{sim.LocksSession, sim.LocksProcess, sim.LocksMixed}
 func TestElection(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		mode  election.Takeover
+		mode  mint.Takeover
 		locks string
 		seeds int
 	}{
-		{election.Strict, sim.LocksSession, 350}, {election.Strict, sim.LocksProcess, 350}, {election.Strict, sim.LocksMixed, 350},
-		{election.Keep, sim.LocksSession, 125}, {election.Keep, sim.LocksProcess, 125}, {election.Keep, sim.LocksMixed, 125},
-		{election.Fast, sim.LocksSession, 125}, {election.Fast, sim.LocksProcess, 125},
+		{mint.Strict, sim.LocksSession, 350}, {mint.Strict, sim.LocksProcess, 350}, {mint.Strict, sim.LocksMixed, 350},
+		{mint.Keep, sim.LocksSession, 125}, {mint.Keep, sim.LocksProcess, 125}, {mint.Keep, sim.LocksMixed, 125},
+		{mint.Fast, sim.LocksSession, 125}, {mint.Fast, sim.LocksProcess, 125},
 		{sim.TakeoverMixed, sim.LocksSession, 200}, {sim.TakeoverMixed, sim.LocksProcess, 200},
 	} {
 		t.Run(string(c.mode)+"/"+c.locks, func(t *testing.T) {
 			t.Parallel()
-			if worldtest.Raced && c.mode != election.Strict && !worldtest.Nightly() {
+			if worldtest.Raced && c.mode != mint.Strict && !worldtest.Nightly() {
 				t.Skip("the run without the race detector has time for it")
 			}
 			var mu sync.Mutex
@@ -98,7 +98,7 @@ func TestElection(t *testing.T) {
 			total := sum.Stats
 			eventful(t, total)
 			// In a mixed world only two doors of fast may overlap; any other pair is a violation.
-			if overlaps := total["overlaps"]; (overlaps > 0) != (c.mode == election.Fast || c.mode == sim.TakeoverMixed) {
+			if overlaps := total["overlaps"]; (overlaps > 0) != (c.mode == mint.Fast || c.mode == sim.TakeoverMixed) {
 				t.Errorf("%d overlaps in %s, want some only with fast among the takeovers", overlaps, c.mode)
 			}
 			if refused := total["fact_barred"]; (refused > 0) != (c.mode == sim.TakeoverMixed) {
@@ -133,7 +133,7 @@ func TestDeterminism(t *testing.T) {
 	t.Parallel()
 	seen, seeds := map[string]bool{}, slice(3, 12, 400)
 	for seed := range seeds {
-		for _, mode := range []election.Takeover{election.Strict, election.Keep, election.Fast} {
+		for _, mode := range []mint.Takeover{mint.Strict, mint.Keep, mint.Fast} {
 			cfg := config(seed, mode)
 			cfg.Locks = lockings[seed%len(lockings)]
 			var one, two bytes.Buffer
@@ -167,7 +167,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("the report lacks %s: %s", want, out)
 		}
 	}
-	cfg := sim.Config{Seed: 3, Nodes: 2, Takeover: election.Strict, Break: "hold-waits"}
+	cfg := sim.Config{Seed: 3, Nodes: 2, Takeover: mint.Strict, Break: "hold-waits"}
 	for ; ; cfg.Seed++ {
 		r := sim.Election(cfg)
 		if len(r.Violations) == 0 {

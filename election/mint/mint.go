@@ -1,4 +1,4 @@
-package election
+package mint
 
 import (
 	"context"
@@ -9,8 +9,7 @@ import (
 )
 
 // Mint issues tokens. The epochs of a scope only grow, and no two tokens of a scope share one;
-// every guarantee of an election rests on that. Package election/pgmint has a mint over
-// Postgres, electiontest has one in memory and the suite that every mint must pass.
+// every guarantee of an election rests on that.
 type Mint interface {
 	// Open opens the session through which this process campaigns. However the session ends,
 	// everything it holds is lost.
@@ -29,7 +28,7 @@ type Mint interface {
 // any other error the session lives on, and it is unknown whether the call took effect.
 //
 // A session may also have a method Caution() error, which returns a warning for the operator of
-// a session that works. The elector logs it and reports it as a [Cautioned] fact.
+// a session that works. The elector logs it and reports it as a fact.
 type Session interface { //nolint:interfacebloat // one call a step of a tenure: take, keep, give back; every mint has all of them
 	// Try bids for scopes and returns the results in the order of the bids. It may return fewer,
 	// but at least one: the other bids were not tried, so bid again.
@@ -50,8 +49,13 @@ type Session interface { //nolint:interfacebloat // one call a step of a tenure:
 	Close() error
 }
 
-// ErrSessionLost means that the session with the mint has ended.
-var ErrSessionLost = errors.New("the session with the mint is lost")
+// What a mint's errors wrap if the elector must know.
+var (
+	// ErrSessionLost means that the session with the mint has ended.
+	ErrSessionLost = errors.New("the session with the mint is lost")
+	// ErrBarred means that the mint refuses this candidate until its configuration changes.
+	ErrBarred = errors.New("the mint refuses this candidate")
+)
 
 // Candidate describes a process that campaigns.
 type Candidate struct {
