@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/internal/store"
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
@@ -85,8 +86,8 @@ func TestCrashHolds(t *testing.T) {
 		memory := electiontest.NewMemory()
 		cfg := election.Config{Mint: memory, ID: "b", Roles: []election.Role{{Scope: "s"}}, Clock: bubbleClock()}
 		var dead int64
-		memory.With(func(now time.Duration, s *electiontest.Store) {
-			dead = s.Open(now, mint.Candidate{ID: "a", Lease: time.Second, Takeover: mint.Strict}, electiontest.SessionLocks)
+		memory.With(func(now time.Duration, s *store.Store) {
+			dead = s.Open(now, mint.Candidate{ID: "a", Lease: time.Second, Takeover: mint.Strict}, store.SessionLocks)
 			if _, err := s.Try(now, dead, []mint.Bid{{Scope: "s", Lease: time.Second}}); err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +95,7 @@ func TestCrashHolds(t *testing.T) {
 		b, stop := start(t, cfg)
 		synctest.Wait()
 		before := time.Now()
-		memory.With(func(_ time.Duration, s *electiontest.Store) { s.End(dead) })
+		memory.With(func(_ time.Duration, s *store.Store) { s.End(dead) })
 		if _, err := b.Gate("s").Wait(t.Context(), fence.Fenced); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/internal/store"
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
@@ -70,7 +71,7 @@ func TestWhoCanNotActGivesWay(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, b *bench) {
 				var ill atomic.Bool
-				slow := b.mint.Beside(electiontest.SessionLocks)
+				slow := b.mint.Beside(store.SessionLocks)
 				slow.Fault = func(call string) (f electiontest.Fault) {
 					if call == "beat" && ill.Load() && !c.denied {
 						f.After = 1500 * time.Millisecond

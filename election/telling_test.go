@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/internal/store"
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
@@ -38,7 +39,7 @@ func TestEventsInOrder(t *testing.T) {
 		pass(time.Second)
 		b.ends(stopB)
 		b.leads(a, 5*time.Second)
-		b.mint.With(func(_ time.Duration, s *electiontest.Store) { s.Restart() })
+		b.mint.With(func(_ time.Duration, s *store.Store) { s.Restart() })
 		pass(2 * time.Second)
 		b.ends(stopA)
 

@@ -7,18 +7,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/election/internal/store"
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pause"
 )
 
-// Memory is a mint for the electors of one process: a [Store] behind a lock. It reads
+// Memory is a mint for the electors of one process: the model of a mint behind a lock. It reads
 // time.Now, so it also runs in a synctest bubble. Its methods are safe for concurrent use.
 type Memory struct {
 	// Fault, if set, is called before each call of a session and returns its fault.
 	Fault func(call string) Fault
-	// Locks says how new sessions keep their scopes; NewMemory sets SessionLocks.
-	Locks Locks
+	locks store.Locks // how new sessions keep their scopes
 
 	*shared
 }
@@ -26,7 +26,7 @@ type Memory struct {
 // shared is the state of all mints over the same rows.
 type shared struct {
 	mu      sync.Mutex
-	store   *Store
+	store   *store.Store
 	start   time.Time
 	changed chan struct{} // closed and replaced at every change
 	heard   map[int]func(mint.Change)
@@ -46,16 +46,17 @@ var ErrInjected = errors.New("electiontest: injected fault")
 
 // NewMemory returns an empty mint.
 func NewMemory() *Memory {
-	return &Memory{Locks: SessionLocks, shared: &shared{
-		store: NewStore(), start: time.Now(), changed: make(chan struct{}), heard: map[int]func(mint.Change){},
+	return &Memory{locks: store.SessionLocks, shared: &shared{
+		store: store.New(), start: time.Now(), changed: make(chan struct{}), heard: map[int]func(mint.Change){},
 	}}
 }
 
-// Beside returns another mint over the same rows, whose sessions use the given locks.
-func (m *Memory) Beside(locks Locks) *Memory { return &Memory{Locks: locks, shared: m.shared} }
+// Beside returns another mint over the same rows, whose sessions keep their scopes by locks "session", as those of NewMemory, or
+// "process".
+func (m *Memory) Beside(locks store.Locks) *Memory { return &Memory{locks: locks, shared: m.shared} }
 
-// With runs f on the store, under its lock, and wakes every call of Wait.
-func (m *Memory) With(f func(now time.Duration, s *Store)) {
+// With runs f on the rows, under their lock, and wakes every call of Wait. It is for tests of package election.
+func (m *Memory) With(f func(now time.Duration, s *store.Store)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f(m.now(), m.store)
@@ -73,7 +74,7 @@ func (m *Memory) wake() {
 func (m *Memory) Open(ctx context.Context, c mint.Candidate) (mint.Session, error) {
 	s := &memorySession{mint: m}
 	_, err := m.call(ctx, "open", func(now time.Duration) error {
-		s.id = m.store.Open(now, c, m.Locks)
+		s.id = m.store.Open(now, c, m.locks)
 		return nil
 	})
 	return s, err
@@ -203,7 +204,7 @@ func (s *memorySession) Enlist(ctx context.Context, r mint.Roll) error {
 }
 
 func (s *memorySession) Close() error {
-	s.mint.With(func(_ time.Duration, st *Store) { st.End(s.id) })
+	s.mint.With(func(_ time.Duration, st *store.Store) { st.End(s.id) })
 	return nil
 }
 
@@ -224,10 +225,8 @@ func (m *Memory) tell(c mint.Change) {
 
 // Token returns the token in the row of a scope, given up or not; zero without a row.
 func (m *Memory) Token(scope string) (t fence.Token) {
-	m.With(func(_ time.Duration, s *Store) {
-		if r := s.rows[scope]; r != nil {
-			t = r.token
-		}
+	m.With(func(_ time.Duration, s *store.Store) {
+		t = s.Last(scope)
 	})
 	return t
 }
