@@ -13,7 +13,7 @@
 //  1. Write the story first: a new file in election/internal/core/testdata, with hyphens in its name. Its first line is a comment that says
 //     what it shows, with the requirement's number; below are the inputs alone. go test ./election/internal/core -run TestStories -update
 //     writes what the machine does. Read it.
-//  2. A new input is a type in input.go of that folder, a case in Machine.take, and a word in script_words_test.go. A new action is a
+//  2. A new input is a type in input.go of that folder, a case in Machine.takeInput, and a word in script_words_test.go. A new action is a
 //     type in the same file, a case in Core.carryOut unless it is passed on as it is, one in Elector.perform or Elector.call and
 //     one in the simulated process, a word in script_words_test.go, and a line in visible if no snapshot shows it.
 //  3. Add the state or the input to states or happenings in table_test.go: no test notices that one is missing. Then

@@ -7,7 +7,7 @@ import (
 
 // takeAsked takes a request to give a scope up. A fact answers it: see reportFact.
 func (c *Core) takeAsked(in Asked) Input {
-	if !c.machine.leads(in.Scope, in.Epoch) {
+	if !c.machine.leadsScope(in.Scope, in.Epoch) {
 		c.addAction(Answered{Ticket: in.Ticket, Err: ErrNotLeading})
 		return nil
 	}

@@ -74,7 +74,7 @@ func NewMachine(s Settings) *Machine {
 		m.seats = append(m.seats, &seat{SeatSettings: ss})
 	}
 	slices.SortFunc(m.seats, func(a, b *seat) int { return strings.Compare(a.Scope, b.Scope) })
-	m.number()
+	m.numberSeats()
 	return m
 }
 
@@ -86,62 +86,62 @@ func (m *Machine) Step(now fence.Instant, all ...Input) []Action {
 		return nil
 	}
 	for _, in := range all {
-		m.take(now, in)
+		m.takeInput(now, in)
 	}
-	m.pass(now)
-	m.pump(now)
+	m.passTime(now)
+	m.startRequest(now)
 	return m.out
 }
 
-func (m *Machine) take(now fence.Instant, in Input) {
+func (m *Machine) takeInput(now fence.Instant, in Input) {
 	switch in := in.(type) {
 	case Opened:
-		m.opened(now)
+		m.takeOpened(now)
 	case Tried:
-		m.tried(now, in)
+		m.takeTried(now, in)
 	case Beaten:
-		m.beaten(now, in)
+		m.takeBeaten(now, in)
 	case Parted:
-		m.parted(now, in)
+		m.takeParted(now, in)
 	case Enlisted:
-		m.enlisted()
+		m.takeEnlisted()
 	case Failed:
-		m.failed(now, in)
+		m.takeFailed(now, in)
 	case Woken:
-		m.woken(now, in)
+		m.takeWoken(now, in)
 	case StepDown:
 		m.stepDown(now, in)
 	case Ended:
-		m.ended(now, in.Scope)
+		m.makeFarewell(now, in.Scope)
 	case Add:
-		m.add(now, in.Seat)
+		m.addSeat(now, in.Seat)
 	case Retire:
-		m.retire(in.Scope)
+		m.retireSeat(in.Scope)
 	case Rest:
-		m.rest(now, in)
+		m.restSeat(now, in)
 	case Stop:
-		m.stopping(now, in)
+		m.takeStop(now, in)
 	case Tick:
 	}
 }
 
-func (m *Machine) do(a Action)   { m.out = append(m.out, a) }
-func (m *Machine) report(f Fact) { m.do(Report{Fact: f}) }
+func (m *Machine) addAction(a Action)   { m.out = append(m.out, a) }
+func (m *Machine) addReport(f Fact) { m.addAction(Report{Fact: f}) }
 
-func (m *Machine) seat(scope string) *seat {
-	if i, ok := m.find(scope); ok {
+func (m *Machine) seatOf(scope string) *seat {
+	if i, ok := m.findSeat(scope); ok {
 		return m.seats[i]
 	}
 	return nil
 }
 
-// find returns the place of a scope's seat, or the place where it belongs.
-func (m *Machine) find(scope string) (int, bool) {
+// findSeat returns the place of a scope's seat, or the place where it belongs.
+func (m *Machine) findSeat(scope string) (int, bool) {
 	return slices.BinarySearchFunc(m.seats, scope, func(s *seat, scope string) int { return strings.Compare(s.Scope, scope) })
 }
 
-// leads reports whether this process leads the scope, and with that epoch unless it is 0.
-func (m *Machine) leads(scope string, epoch int64) bool {
-	s := m.seat(scope)
+// leadsScope reports whether this process leads the scope, and with that epoch unless it is 0.
+func (m *Machine) leadsScope(scope string, epoch int64) bool {
+	s := m.seatOf(scope)
 	return s != nil && s.state == leading && (epoch == 0 || epoch == s.token.Epoch)
 }

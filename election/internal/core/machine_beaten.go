@@ -5,9 +5,9 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// beaten takes the answers to a heartbeat, one for each seat of m.asked in the same order. A seat
+// takeBeaten takes the answers to a heartbeat, one for each seat of m.asked in the same order. A seat
 // may have been shut since the heartbeat was sent.
-func (m *Machine) beaten(now fence.Instant, in Beaten) {
+func (m *Machine) takeBeaten(now fence.Instant, in Beaten) {
 	m.asking = nothing
 	for i, answer := range in.Answers {
 		s := m.asked[i]
@@ -22,16 +22,16 @@ func (m *Machine) beaten(now fence.Instant, in Beaten) {
 			continue
 		}
 		if answer == mint.Over {
-			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: ErrDeposed})
-			m.shut(now, s, ErrDeposed, mint.Farewell{Token: s.token, How: mint.EndedByLoss, Reason: "deposed"})
+			m.addReport(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: ErrDeposed})
+			m.shutTerm(now, s, ErrDeposed, mint.Farewell{Token: s.token, How: mint.EndedByLoss, Reason: "deposed"})
 			continue
 		}
 		s.settled = s.settled || s.settling
 		s.deadline = in.Sent.Add(s.openFor())
-		m.do(Extend{Scope: s.Scope, Deadline: s.deadline})
-		if s.late() && now < s.deadline {
+		m.addAction(Extend{Scope: s.Scope, Deadline: s.deadline})
+		if s.isLate() && now < s.deadline {
 			s.lateFrom = 0
-			m.report(Fact{Kind: Resumed, Scope: s.Scope, Token: s.token})
+			m.addReport(Fact{Kind: Resumed, Scope: s.Scope, Token: s.token})
 		}
 		m.giveUpIfOverdue(now, s) // still late: the answer came after the deadline that it brought
 	}
@@ -41,25 +41,25 @@ func (m *Machine) beaten(now fence.Instant, in Beaten) {
 // more time; a term that was lost or abandoned gets none.
 func (m *Machine) beatenShut(s *seat, sent fence.Instant, alive bool) {
 	if !alive {
-		m.deposed(s)
+		m.noteDeposed(s)
 		return
 	}
 	s.settled = s.settled || s.settling
 	if until := sent.Add(s.openFor()); s.draining && until > s.deadline {
 		s.deadline = until
-		m.do(Prolong{Scope: s.Scope, Deadline: until})
+		m.addAction(Prolong{Scope: s.Scope, Deadline: until})
 	}
 }
 
-// deposed notes that a newer term has replaced one that was being given up. The farewell may
+// noteDeposed notes that a newer term has replaced one that was being given up. The farewell may
 // promise nothing then, and a caller that waits for the drain gets ErrDeposed.
-func (m *Machine) deposed(s *seat) {
+func (m *Machine) noteDeposed(s *seat) {
 	s.why, s.draining = ErrDeposed, false
 	if s.farewell != nil {
 		s.farewell.Released = false
 	}
 	if s.owesAnswer {
 		s.owesAnswer = false
-		m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: ErrDeposed})
+		m.addReport(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: ErrDeposed})
 	}
 }

@@ -7,23 +7,23 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// bidDue returns when the first seat that may bid is due; see pace.
-func (m *Machine) bidDue() fence.Instant {
+// sendBidsDue returns when the first seat that may bid is due; see pace.
+func (m *Machine) sendBidsDue() fence.Instant {
 	due := never
 	if m.stop {
 		return due
 	}
 	for _, s := range m.seats {
 		if m.mayBid(s) {
-			due = min(due, m.pace.due(&s.turn))
+			due = min(due, m.pace.turnDue(&s.turn))
 		}
 	}
 	return due
 }
 
-// bid sends the bids that are due, a batch at a time, so that heartbeats come in between. The bid
+// sendBids sends the bids that are due, a batch at a time, so that heartbeats come in between. The bid
 // for a scope whose fence is busy waits in the mint, and may end transactions that hold the fence.
-func (m *Machine) bid(now fence.Instant) {
+func (m *Machine) sendBids(now fence.Instant) {
 	round := make([]*turn, len(m.seats))
 	for i, s := range m.seats {
 		if m.mayBid(s) {
@@ -33,9 +33,9 @@ func (m *Machine) bid(now fence.Instant) {
 	var bids []mint.Bid
 	var asked []*seat
 	explained := 0
-	for _, place := range m.pace.batch(now, round) {
+	for _, place := range m.pace.nextBatch(now, round) {
 		s := m.seats[place]
-		b := mint.Bid{Scope: s.Scope, Lease: s.Lease, Explain: explained < mostExplained && m.explain(now, s)}
+		b := mint.Bid{Scope: s.Scope, Lease: s.Lease, Explain: explained < mostExplained && m.wantsObstacle(now, s)}
 		if b.Explain {
 			explained++
 		}
@@ -45,28 +45,28 @@ func (m *Machine) bid(now fence.Instant) {
 		s.firstBid = cmp.Or(s.firstBid, now)
 		bids, asked = append(bids, b), append(asked, s)
 	}
-	m.ask(trying, asked, Try{Bids: bids})
+	m.askMint(trying, asked, Try{Bids: bids})
 }
 
 // mayBid reports whether a seat may bid. Its farewell goes first, unless a try of it has failed.
 func (m *Machine) mayBid(s *seat) bool {
-	return s.state == waiting && s.campaigns() && m.registered(s) && (s.farewell == nil || s.sayFailures > 0)
+	return s.state == waiting && s.isCandidate() && m.isRegistered(s) && (s.farewell == nil || s.sayFailures > 0)
 }
 
-// bidFailed takes the failure of a batch of bids. It does not say that nobody leads as long as the
+// bidsFailed takes the failure of a batch of bids. It does not say that nobody leads as long as the
 // process of the last known holder has not ended: this candidate could only not read who leads.
-func (m *Machine) bidFailed(now fence.Instant, why error) {
+func (m *Machine) bidsFailed(now fence.Instant, why error) {
 	batch := make([]*turn, len(m.asked))
 	for i, s := range m.asked {
 		batch[i] = &s.turn
 	}
-	m.pace.failed(now, batch)
+	m.pace.batchFailed(now, batch)
 	for _, s := range m.asked {
-		m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: why, After: s.tryAt.Sub(now)})
+		m.addReport(Fact{Kind: Retrying, Scope: s.Scope, Err: why, After: s.tryAt.Sub(now)})
 		if s.process != 0 {
-			m.led(s, now)
+			m.noteLed(s, now)
 		} else {
-			m.unled(s, now, why)
+			m.noteUnled(s, now, why)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 // Giving scopes up on request.
 
 func (m *Machine) stepDown(now fence.Instant, in StepDown) {
-	s := m.seat(in.Scope)
-	if !m.leads(in.Scope, in.Epoch) {
+	s := m.seatOf(in.Scope)
+	if !m.leadsScope(in.Scope, in.Epoch) {
 		return
 	}
 	reason := "stepping down"
@@ -19,27 +19,27 @@ func (m *Machine) stepDown(now fence.Instant, in StepDown) {
 		reason = in.Why.Error()
 	}
 	if in.How == mint.EndedByFailure {
-		m.report(Fact{Kind: Failing, Scope: s.Scope, Token: s.token, Err: in.Why, After: max(m.set.YieldAfterStep, s.restUntil.Sub(now))})
+		m.addReport(Fact{Kind: Failing, Scope: s.Scope, Token: s.token, Err: in.Why, After: max(m.set.YieldAfterStep, s.restUntil.Sub(now))})
 	}
-	m.report(Fact{Kind: Draining, Scope: s.Scope, Token: s.token, Err: in.Why, After: in.Timeout})
-	m.drain(s, in.Why, mint.Farewell{Token: s.token, How: in.How, Reason: reason, Actor: in.Actor, To: in.To}, now.Add(in.Timeout))
+	m.addReport(Fact{Kind: Draining, Scope: s.Scope, Token: s.token, Err: in.Why, After: in.Timeout})
+	m.beginDrain(s, in.Why, mint.Farewell{Token: s.token, How: in.How, Reason: reason, Actor: in.Actor, To: in.To}, now.Add(in.Timeout))
 	s.yielding, s.owesAnswer = true, true
 }
 
-func (m *Machine) stopping(now fence.Instant, in Stop) {
+func (m *Machine) takeStop(now fence.Instant, in Stop) {
 	m.stop, m.stopBy = true, now.Add(in.Timeout)
 	for _, s := range m.seats {
 		m.stepDown(now, StepDown{Scope: s.Scope, Why: cmp.Or(in.Why, ErrStepDown), Timeout: in.Timeout})
-		m.hurry(s)
+		m.hurryDrain(s)
 	}
 	m.watched = nil
-	m.do(Watch{})
+	m.addAction(Watch{})
 }
 
-// hurry gives a term that is already ending no more time than the stop allows.
-func (m *Machine) hurry(s *seat) {
+// hurryDrain gives a term that is already ending no more time than the stop allows.
+func (m *Machine) hurryDrain(s *seat) {
 	if s.state == closing && !s.abandoned && s.drainBy > m.stopBy {
 		s.drainBy = m.stopBy
-		m.do(Hurry{Scope: s.Scope, By: m.stopBy})
+		m.addAction(Hurry{Scope: s.Scope, By: m.stopBy})
 	}
 }

@@ -10,41 +10,41 @@ import (
 // never is after every instant.
 const never = fence.Instant(math.MaxInt64)
 
-// pass does what is due by time alone, and what had to wait for it.
-func (m *Machine) pass(now fence.Instant) {
-	if now >= m.giveUpDue() {
-		m.giveUp()
+// passTime does what is due by time alone, and what had to wait for it.
+func (m *Machine) passTime(now fence.Instant) {
+	if now >= m.dropFarewellsDue() {
+		m.dropFarewells()
 	}
 	for _, s := range m.seats {
-		if due, do := s.change(now); now >= due {
+		if due, do := s.nextChange(now); now >= due {
 			do(m, now, s)
 		}
-		m.adopt(s)
+		m.adoptSettings(s)
 	}
-	m.forget()
+	m.forgetSeats()
 }
 
-// change returns what time alone does to a seat next, and when it is due.
-func (s *seat) change(now fence.Instant) (due fence.Instant, do func(*Machine, fence.Instant, *seat)) {
+// nextChange returns what time alone does to a seat next, and when it is due.
+func (s *seat) nextChange(now fence.Instant) (due fence.Instant, do func(*Machine, fence.Instant, *seat)) {
 	switch {
-	case s.state == leading && s.late(): // the gate waits for a heartbeat, not for a time
+	case s.state == leading && s.isLate(): // the gate waits for a heartbeat, not for a time
 	case s.state == leading && !s.entered && max(now, s.actFrom) < s.deadline:
-		return s.actFrom, (*Machine).enter
+		return s.actFrom, (*Machine).enterTerm
 	case s.state == leading:
-		return s.deadline, (*Machine).expire
+		return s.deadline, (*Machine).expireDeadline
 	case s.state == closing && !s.abandoned:
-		return s.drainBy, (*Machine).abandon
+		return s.drainBy, (*Machine).abandonTerm
 	}
 	return never, nil
 }
 
-func (m *Machine) enter(_ fence.Instant, s *seat) {
+func (m *Machine) enterTerm(_ fence.Instant, s *seat) {
 	s.entered = true
-	m.do(Enter{Token: s.token})
-	m.report(Fact{Kind: Entered, Scope: s.Scope, Token: s.token})
+	m.addAction(Enter{Token: s.token})
+	m.addReport(Fact{Kind: Entered, Scope: s.Scope, Token: s.token})
 }
 
-func (m *Machine) expire(now fence.Instant, s *seat) {
+func (m *Machine) expireDeadline(now fence.Instant, s *seat) {
 	m.markLate(now, s, cmp.Or(s.unsure, fence.ErrLate))
 }
 
@@ -55,12 +55,12 @@ func (m *Machine) Next() fence.Instant {
 	}
 	next := never
 	for _, s := range m.seats {
-		due, _ := s.change(0)
+		due, _ := s.nextChange(0)
 		next = min(next, due)
 	}
 	if m.asking == nothing {
-		next = min(next, m.giveUpDue())
-		for _, c := range m.chores(0) {
+		next = min(next, m.dropFarewellsDue())
+		for _, c := range m.listChores(0) {
 			next = min(next, c.due(m))
 		}
 	}

@@ -8,37 +8,37 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// failed takes the failure of the request under way. The session may have survived it.
-func (m *Machine) failed(now fence.Instant, in Failed) {
+// takeFailed takes the failure of the request under way. The session may have survived it.
+func (m *Machine) takeFailed(now fence.Instant, in Failed) {
 	what := m.asking
 	m.asking = nothing
 	if in.Lost || what == connecting {
-		m.lost(now, in)
+		m.loseSession(now, in)
 		return
 	}
 	switch what {
 	case trying:
-		m.bidFailed(now, in.Err)
+		m.bidsFailed(now, in.Err)
 	case beating:
 		for _, s := range m.asked {
 			// Perhaps no term was renewed: all gates shut at once, until a heartbeat succeeds.
-			if s.state == leading && !s.late() {
-				m.do(Suspend{Scope: s.Scope})
+			if s.state == leading && !s.isLate() {
+				m.addAction(Suspend{Scope: s.Scope})
 				m.markLate(now, s, in.Err)
 			}
 			m.giveUpIfOverdue(now, s)
 		}
 	case parting:
-		m.partFailed(now, in.Err)
+		m.farewellsFailed(now, in.Err)
 	case enlisting:
-		m.enlistFailed(now, in.Err)
+		m.changeRollFailed(now, in.Err)
 	case nothing, connecting:
 	}
 	if what == parting && !m.stop && !m.anyToRenew() && now.Sub(m.releaseFailingFrom) > m.set.Lease {
 		// This process leads nothing, and the locks of its session keep others out: end it. A
 		// machine that stops ends at stopBy anyway.
-		m.do(Disconnect{})
-		m.lost(now, in)
+		m.addAction(Disconnect{})
+		m.loseSession(now, in)
 	}
 }
 
@@ -47,22 +47,22 @@ var errBeatLocked = fmt.Errorf("%w: something else has locked the row of its hea
 
 func (m *Machine) markLate(now fence.Instant, s *seat, why error) {
 	s.lateFrom = now
-	m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: why})
+	m.addReport(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: why})
 }
 
 // giveUpIfOverdue gives up a scope whose gate has been late for two leases. Heartbeats that always
 // come late renew the term and never open the gate: the scope is held, and nobody acts. Not under
 // Keep, where a holder keeps its scope as long as its connection lives.
 func (m *Machine) giveUpIfOverdue(now fence.Instant, s *seat) {
-	if s.late() && m.set.Takeover != mint.Keep && now.Sub(s.lateFrom) > 2*s.Lease {
+	if s.isLate() && m.set.Takeover != mint.Keep && now.Sub(s.lateFrom) > 2*s.Lease {
 		m.stepDown(now, StepDown{Scope: s.Scope, Why: ErrOverdue, Timeout: m.set.DrainTimeout})
 	}
 }
 
-// lost ends every term, since the session has ended, and schedules the next one. Nothing is renewed
+// loseSession ends every term, since the session has ended, and schedules the next one. Nothing is renewed
 // and no act begins any more, whatever the mint still believes. Farewells are said in the next
 // session, once the acts have ended.
-func (m *Machine) lost(now fence.Instant, in Failed) {
+func (m *Machine) loseSession(now fence.Instant, in Failed) {
 	if m.link.up {
 		m.link.downAt = now
 	}
@@ -80,8 +80,8 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 		}
 		switch s.state {
 		case leading:
-			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: in.Err})
-			m.shut(now, s, in.Err, mint.Farewell{Token: s.token, How: mint.EndedByLoss, Reason: "session lost"})
+			m.addReport(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: in.Err})
+			m.shutTerm(now, s, in.Err, mint.Farewell{Token: s.token, How: mint.EndedByLoss, Reason: "session lost"})
 		case closing:
 			s.draining = false
 			if s.farewell != nil && !s.farewell.Released {
@@ -90,6 +90,6 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 		case waiting:
 		}
 	}
-	m.report(Fact{Kind: kind, Err: in.Err, After: m.link.retryAt.Sub(now)})
-	m.watch()
+	m.addReport(Fact{Kind: kind, Err: in.Err, After: m.link.retryAt.Sub(now)})
+	m.watchHolders()
 }

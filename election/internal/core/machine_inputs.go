@@ -6,26 +6,26 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-func (m *Machine) opened(now fence.Instant) {
+func (m *Machine) takeOpened(now fence.Instant) {
 	m.asking = nothing
 	away := now.Sub(m.link.downAt) > m.set.Lease // others may have led unnoticed
 	m.link = link{up: true}
 	m.usedAt, m.beatAt, m.releaseFailingFrom, m.releaseFailures = now, now, 0, 0
-	m.registeredAll()
+	m.takeRegistered()
 	for _, s := range m.seats {
 		s.sayAt = now
 		if away {
-			m.led(s, now)
+			m.noteLed(s, now)
 		}
-		s.tryAt = m.pace.ranked(now, s.Rank)
+		s.tryAt = m.pace.rankedTurn(now, s.Rank)
 	}
 }
 
-// watch updates the set of holders' processes whose end the loop waits for.
-func (m *Machine) watch() {
+// watchHolders updates the set of holders' processes whose end the loop waits for.
+func (m *Machine) watchHolders() {
 	var want []int64
 	for _, s := range m.seats {
-		if s.state == waiting && s.process != 0 && s.campaigns() && !slices.Contains(want, s.process) {
+		if s.state == waiting && s.process != 0 && s.isCandidate() && !slices.Contains(want, s.process) {
 			want = append(want, s.process)
 		}
 	}
@@ -35,14 +35,14 @@ func (m *Machine) watch() {
 	}
 	if !same {
 		m.watched = want
-		m.do(Watch{Processes: want})
+		m.addAction(Watch{Processes: want})
 	}
 }
 
-// woken passes a hint to the seats that it is about.
-func (m *Machine) woken(now fence.Instant, in Woken) {
+// takeWoken passes a hint to the seats that it is about.
+func (m *Machine) takeWoken(now fence.Instant, in Woken) {
 	seats, all := m.seats, in.Scope == "" && in.Process == 0
-	if s := m.seat(in.Scope); s != nil {
+	if s := m.seatOf(in.Scope); s != nil {
 		seats = []*seat{s}
 	}
 	for _, s := range seats {
@@ -53,9 +53,9 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 		if gone {
 			s.endedProcess = in.Process
 		}
-		m.pace.woken(&s.turn, now, s.Rank, in)
+		m.pace.wakeTurn(&s.turn, now, s.Rank, in)
 	}
 	if in.Process != 0 {
-		m.watch()
+		m.watchHolders()
 	}
 }

@@ -69,8 +69,8 @@ const (
 	lookupDelay = 50 * time.Millisecond
 )
 
-// due returns when a seat bids, if it may.
-func (p *pace) due(t *turn) fence.Instant {
+// turnDue returns when a seat bids, if it may.
+func (p *pace) turnDue(t *turn) fence.Instant {
 	at := t.tryAt
 	if at == never {
 		at = p.pollAt
@@ -78,16 +78,16 @@ func (p *pace) due(t *turn) fence.Instant {
 	return max(at, t.restUntil, p.fullUntil)
 }
 
-// batch returns the places of the seats that bid now. round has the turns of all seats, with nil
+// nextBatch returns the places of the seats that bid now. round has the turns of all seats, with nil
 // for those that may not bid.
-func (p *pace) batch(now fence.Instant, round []*turn) (places []int) {
+func (p *pace) nextBatch(now fence.Instant, round []*turn) (places []int) {
 	p.draws = draws{}
 	room := p.set.Batch
 	for _, polls := range []bool{false, true} {
 		for i := range round {
 			place := (p.first + i) % len(round)
 			t := round[place]
-			if t == nil || t.busySince != 0 || (t.tryAt == never) != polls || now < p.due(t) {
+			if t == nil || t.busySince != 0 || (t.tryAt == never) != polls || now < p.turnDue(t) {
 				continue
 			}
 			if most := min(room, cmp.Or(t.room, room)); len(places) < most {
@@ -102,21 +102,21 @@ func (p *pace) batch(now fence.Instant, round []*turn) (places []int) {
 		return places
 	}
 	for place, t := range round { // busy fences: the one that has waited longest
-		if t != nil && t.busySince != 0 && now >= p.due(t) && (places == nil || t.tryAt < round[places[0]].tryAt) {
+		if t != nil && t.busySince != 0 && now >= p.turnDue(t) && (places == nil || t.tryAt < round[places[0]].tryAt) {
 			places = []int{place}
 		}
 	}
 	return places
 }
 
-// ranked returns when a candidate of this rank bids for a scope that anyone may take from now on.
-func (p *pace) ranked(now fence.Instant, rank int) fence.Instant {
+// rankedTurn returns when a candidate of this rank bids for a scope that anyone may take from now on.
+func (p *pace) rankedTurn(now fence.Instant, rank int) fence.Instant {
 	return now.Add(time.Duration(rank) * p.set.RankDelay)
 }
 
-// woken takes a hint about a seat. A bid for a busy fence waits in the mint, and no hint helps it.
-func (p *pace) woken(t *turn, now fence.Instant, rank int, hint Woken) {
-	at := p.ranked(now, rank)
+// wakeTurn takes a hint about a seat. A bid for a busy fence waits in the mint, and no hint helps it.
+func (p *pace) wakeTurn(t *turn, now fence.Instant, rank int, hint Woken) {
+	at := p.rankedTurn(now, rank)
 	switch {
 	case t.busySince != 0:
 		return
@@ -131,8 +131,8 @@ func (p *pace) woken(t *turn, now fence.Instant, rank int, hint Woken) {
 	t.tryAt = min(t.tryAt, max(at, t.yieldUntil)) // this process may have given the scope up itself
 }
 
-// yield lets others go first for a scope that this process gave up.
-func (p *pace) yield(t *turn, now fence.Instant) {
+// yieldTurn lets others go first for a scope that this process gave up.
+func (p *pace) yieldTurn(t *turn, now fence.Instant) {
 	t.tryAt = now.Add(p.jitter(p.set.YieldAfterStep))
 	t.yieldUntil = t.tryAt
 }

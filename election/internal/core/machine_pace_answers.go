@@ -23,9 +23,9 @@ func drawn(kept *time.Duration, draw func() time.Duration) time.Duration {
 	return *kept
 }
 
-// answered takes the answer to a seat's bid, and schedules the next one. process is the holder's
+// bidAnswered takes the answer to a seat's bid, and schedules the next one. process is the holder's
 // process key; 0 if there is none to wait for.
-func (p *pace) answered(t *turn, now fence.Instant, answer mint.Outcome, process int64) {
+func (p *pace) bidAnswered(t *turn, now fence.Instant, answer mint.Outcome, process int64) {
 	p.failures, p.fulls, t.failures, t.room = 0, 0, 0, 0
 	busySince := t.busySince
 	t.process, t.busySince = 0, 0
@@ -33,19 +33,19 @@ func (p *pace) answered(t *turn, now fence.Instant, answer mint.Outcome, process
 	case mint.Won:
 		*t = turn{restUntil: t.restUntil}
 	case mint.Held, mint.Locked:
-		p.lost(t, now, process)
+		p.bidLost(t, now, process)
 	case mint.Yield:
-		p.retry(t, now)
+		p.retrySoon(t, now)
 	case mint.Busy: // the next bid waits in the mint, which is the pause
 		t.busySince, t.tryAt = cmp.Or(busySince, now), now
 	case mint.Refused:
 		t.tryAt = now.Add(drawn(&p.draws.refused, func() time.Duration { return p.jitter(p.set.RetryMax) }))
-	case mint.Full, mint.Said, mint.Over, mint.Renewed: // full takes Full; the others do not answer bids
+	case mint.Full, mint.Said, mint.Over, mint.Renewed: // mintFull takes Full; the others do not answer bids
 	}
 }
 
-// lost schedules the next bid of a seat that lost one.
-func (p *pace) lost(t *turn, now fence.Instant, process int64) {
+// bidLost schedules the next bid of a seat that lost one.
+func (p *pace) bidLost(t *turn, now fence.Instant, process int64) {
 	if t.wokenFrom != 0 && process != 0 && process != t.wokenFrom {
 		t.quickLeft = min(t.quickLeft, 1) // a rival won; one more bid, in case that rival has ended as well
 	}
@@ -56,7 +56,7 @@ func (p *pace) lost(t *turn, now fence.Instant, process int64) {
 		t.quickLeft--
 		t.tryAt = now.Add(drawn(&p.draws.quick[step], func() time.Duration { return p.jitter(time.Millisecond << min(step, 5)) }))
 	case process == 0:
-		p.retry(t, now)
+		p.retrySoon(t, now)
 	default:
 		t.tryAt = never // the end of the holder's process wakes the seat earlier
 		if p.pollAt <= now {
@@ -65,13 +65,13 @@ func (p *pace) lost(t *turn, now fence.Instant, process int64) {
 	}
 }
 
-// retry schedules a bid soon, when there is no process to wait for (S5).
-func (p *pace) retry(t *turn, now fence.Instant) {
+// retrySoon schedules a bid soon, when there is no process to wait for (S5).
+func (p *pace) retrySoon(t *turn, now fence.Instant) {
 	t.tryAt = now.Add(drawn(&p.draws.backoff, func() time.Duration { return p.between(p.set.BackoffMin, p.set.BackoffMax) }))
 }
 
-// full takes the answer of a mint that has no room. It returns when the next bid may be sent.
-func (p *pace) full(now fence.Instant) fence.Instant {
+// mintFull takes the answer of a mint that has no room. It returns when the next bid may be sent.
+func (p *pace) mintFull(now fence.Instant) fence.Instant {
 	p.fulls++
 	p.fullUntil = now.Add(p.backoff(p.fulls))
 	return p.fullUntil
@@ -82,9 +82,9 @@ func (p *pace) full(now fence.Instant) fence.Instant {
 // error into a thousand.
 const splits = 10
 
-// failed takes the failure of a batch. The scope that caused it fails alone in the end, and no
+// batchFailed takes the failure of a batch. The scope that caused it fails alone in the end, and no
 // longer holds up the others. Seats with equally many failures share a pause.
-func (p *pace) failed(now fence.Instant, batch []*turn) {
+func (p *pace) batchFailed(now fence.Instant, batch []*turn) {
 	p.failures++
 	n := len(batch)
 	split := n > 1 && p.failures <= splits

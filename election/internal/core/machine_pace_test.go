@@ -35,14 +35,14 @@ func paceOf(batch int) *pace {
 func (p *pace) lose(t *turn, bids int, process int64) {
 	for range bids {
 		p.draws = draws{}
-		p.answered(t, noon, mint.Held, process)
+		p.bidAnswered(t, noon, mint.Held, process)
 	}
 }
 
 func (p *pace) fail(bids int, batch ...*turn) {
 	for range bids {
 		p.draws = draws{}
-		p.failed(noon, batch)
+		p.batchFailed(noon, batch)
 	}
 }
 
@@ -55,45 +55,45 @@ func TestPace(t *testing.T) {
 		from, to time.Duration // after noon
 	}{
 		{"a new seat bids at once", func(*pace, *turn) {}, -time.Hour, -time.Hour},
-		{"a wake brings a bid forward", func(p *pace, s *turn) { s.tryAt = noon.Add(time.Hour); p.woken(s, noon, 0, missed) }, 0, 0},
-		{"a wake ends the wait for a poll", func(p *pace, s *turn) { p.lose(s, 1, 7); p.woken(s, noon, 0, missed) }, 0, 0},
-		{"a wake puts no bid off", func(p *pace, s *turn) { s.tryAt = noon; p.woken(s, noon, 1, missed); p.woken(s, noon, 1, taken) }, 0, 0},
-		{"by rank", func(p *pace, s *turn) { p.lose(s, 1, 7); p.woken(s, noon, 2, ended) }, 10 * ms, 10 * ms},
-		{"a scope that was just taken", func(p *pace, s *turn) { p.lose(s, 1, 7); p.woken(s, noon, 2, taken) }, 60 * ms, 60 * ms},
+		{"a wake brings a bid forward", func(p *pace, s *turn) { s.tryAt = noon.Add(time.Hour); p.wakeTurn(s, noon, 0, missed) }, 0, 0},
+		{"a wake ends the wait for a poll", func(p *pace, s *turn) { p.lose(s, 1, 7); p.wakeTurn(s, noon, 0, missed) }, 0, 0},
+		{"a wake puts no bid off", func(p *pace, s *turn) { s.tryAt = noon; p.wakeTurn(s, noon, 1, missed); p.wakeTurn(s, noon, 1, taken) }, 0, 0},
+		{"by rank", func(p *pace, s *turn) { p.lose(s, 1, 7); p.wakeTurn(s, noon, 2, ended) }, 10 * ms, 10 * ms},
+		{"a scope that was just taken", func(p *pace, s *turn) { p.lose(s, 1, 7); p.wakeTurn(s, noon, 2, taken) }, 60 * ms, 60 * ms},
 
-		{"the first quick bid after an end", func(p *pace, s *turn) { p.woken(s, noon, 0, ended); p.lose(s, 1, 7) }, ms * 8 / 10, ms * 12 / 10},
-		{"the fourth", func(p *pace, s *turn) { p.woken(s, noon, 0, ended); p.lose(s, 4, 7) }, 8 * ms * 8 / 10, 8 * ms * 12 / 10},
-		{"the tenth and last", func(p *pace, s *turn) { p.woken(s, noon, 0, ended); p.lose(s, 10, 7) }, 32 * ms * 8 / 10, 32 * ms * 12 / 10},
-		{"a poll after them", func(p *pace, s *turn) { p.woken(s, noon, 0, ended); p.lose(s, 11, 7) }, 800 * ms, 1200 * ms},
-		{"the first after a farewell", func(p *pace, s *turn) { p.woken(s, noon, 0, givenUp); p.lose(s, 1, 7) }, 8 * ms * 8 / 10, 8 * ms * 12 / 10},
-		{"the seventh and last", func(p *pace, s *turn) { p.woken(s, noon, 0, givenUp); p.lose(s, 7, 7) }, 32 * ms * 8 / 10, 32 * ms * 12 / 10},
-		{"a poll after these", func(p *pace, s *turn) { p.woken(s, noon, 0, givenUp); p.lose(s, 8, 7) }, 800 * ms, 1200 * ms},
-		{"a rival has won: one is left", func(p *pace, s *turn) { p.lose(s, 1, 7); p.woken(s, noon, 0, ended); p.lose(s, 1, 9) }, 20 * ms, 40 * ms},
-		{"a rival has won: none is left", func(p *pace, s *turn) { p.lose(s, 1, 7); p.woken(s, noon, 0, ended); p.lose(s, 2, 9) }, 800 * ms, 1200 * ms},
-		{"no rival has won", func(p *pace, s *turn) { p.lose(s, 1, 7); p.woken(s, noon, 0, ended); p.lose(s, 2, 0) }, 2 * ms * 8 / 10, 2 * ms * 12 / 10},
+		{"the first quick bid after an end", func(p *pace, s *turn) { p.wakeTurn(s, noon, 0, ended); p.lose(s, 1, 7) }, ms * 8 / 10, ms * 12 / 10},
+		{"the fourth", func(p *pace, s *turn) { p.wakeTurn(s, noon, 0, ended); p.lose(s, 4, 7) }, 8 * ms * 8 / 10, 8 * ms * 12 / 10},
+		{"the tenth and last", func(p *pace, s *turn) { p.wakeTurn(s, noon, 0, ended); p.lose(s, 10, 7) }, 32 * ms * 8 / 10, 32 * ms * 12 / 10},
+		{"a poll after them", func(p *pace, s *turn) { p.wakeTurn(s, noon, 0, ended); p.lose(s, 11, 7) }, 800 * ms, 1200 * ms},
+		{"the first after a farewell", func(p *pace, s *turn) { p.wakeTurn(s, noon, 0, givenUp); p.lose(s, 1, 7) }, 8 * ms * 8 / 10, 8 * ms * 12 / 10},
+		{"the seventh and last", func(p *pace, s *turn) { p.wakeTurn(s, noon, 0, givenUp); p.lose(s, 7, 7) }, 32 * ms * 8 / 10, 32 * ms * 12 / 10},
+		{"a poll after these", func(p *pace, s *turn) { p.wakeTurn(s, noon, 0, givenUp); p.lose(s, 8, 7) }, 800 * ms, 1200 * ms},
+		{"a rival has won: one is left", func(p *pace, s *turn) { p.lose(s, 1, 7); p.wakeTurn(s, noon, 0, ended); p.lose(s, 1, 9) }, 20 * ms, 40 * ms},
+		{"a rival has won: none is left", func(p *pace, s *turn) { p.lose(s, 1, 7); p.wakeTurn(s, noon, 0, ended); p.lose(s, 2, 9) }, 800 * ms, 1200 * ms},
+		{"no rival has won", func(p *pace, s *turn) { p.lose(s, 1, 7); p.wakeTurn(s, noon, 0, ended); p.lose(s, 2, 0) }, 2 * ms * 8 / 10, 2 * ms * 12 / 10},
 		{"nobody was the holder, so nobody is a rival", func(p *pace, s *turn) {
 			p.lose(s, 1, 7)
-			p.answered(s, noon, mint.Yield, 0)
-			p.woken(s, noon, 0, ended)
+			p.bidAnswered(s, noon, mint.Yield, 0)
+			p.wakeTurn(s, noon, 0, ended)
 			p.lose(s, 2, 9)
 		}, 2 * ms * 8 / 10, 2 * ms * 12 / 10},
 		{"the holder has ended and is forgotten", func(p *pace, s *turn) {
 			p.lose(s, 1, 7)
-			p.woken(s, noon, 0, ended)
-			p.woken(s, noon, 0, ended)
+			p.wakeTurn(s, noon, 0, ended)
+			p.wakeTurn(s, noon, 0, ended)
 			p.lose(s, 2, 9)
 		}, 2 * ms * 8 / 10, 2 * ms * 12 / 10},
-		{"no quick bids without news of a free scope", func(p *pace, s *turn) { p.woken(s, noon, 0, missed); p.woken(s, noon, 0, taken); p.lose(s, 1, 7) }, 800 * ms, 1200 * ms},
+		{"no quick bids without news of a free scope", func(p *pace, s *turn) { p.wakeTurn(s, noon, 0, missed); p.wakeTurn(s, noon, 0, taken); p.lose(s, 1, 7) }, 800 * ms, 1200 * ms},
 
 		{"a holder to wait for", func(p *pace, s *turn) { p.lose(s, 1, 7) }, 800 * ms, 1200 * ms},
 		{"a poll that is due already goes on", func(p *pace, s *turn) { p.pollAt = noon.Add(ms); p.lose(s, 1, 7) }, ms, ms},
 		{"nobody to wait for", func(p *pace, s *turn) { p.lose(s, 1, 0) }, 200 * ms, 500 * ms},
 		{"nobody to wait for any more", func(p *pace, s *turn) { p.lose(s, 1, 7); p.lose(s, 1, 0) }, 200 * ms, 500 * ms},
-		{"told to yield", func(p *pace, s *turn) { p.answered(s, noon, mint.Yield, 7) }, 200 * ms, 500 * ms},
-		{"refused", func(p *pace, s *turn) { p.answered(s, noon, mint.Refused, 7) }, 16 * time.Second, 24 * time.Second},
-		{"a busy fence", func(p *pace, s *turn) { p.lose(s, 1, 7); p.answered(s, noon, mint.Busy, 7) }, 0, 0},
-		{"a fence that was busy", func(p *pace, s *turn) { p.answered(s, noon, mint.Busy, 0); p.lose(s, 1, 7); p.woken(s, noon, 0, missed) }, 0, 0},
-		{"a busy fence is not woken", func(p *pace, s *turn) { p.answered(s, noon, mint.Busy, 0); p.fail(1, s); p.woken(s, noon, 0, ended) }, 100 * ms, 200 * ms},
+		{"told to yield", func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Yield, 7) }, 200 * ms, 500 * ms},
+		{"refused", func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Refused, 7) }, 16 * time.Second, 24 * time.Second},
+		{"a busy fence", func(p *pace, s *turn) { p.lose(s, 1, 7); p.bidAnswered(s, noon, mint.Busy, 7) }, 0, 0},
+		{"a fence that was busy", func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Busy, 0); p.lose(s, 1, 7); p.wakeTurn(s, noon, 0, missed) }, 0, 0},
+		{"a busy fence is not woken", func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Busy, 0); p.fail(1, s); p.wakeTurn(s, noon, 0, ended) }, 100 * ms, 200 * ms},
 
 		{"failed once", func(p *pace, s *turn) { p.fail(1, s) }, 100 * ms, 200 * ms},
 		{"failed three times", func(p *pace, s *turn) { p.fail(3, s) }, 400 * ms, 800 * ms},
@@ -102,22 +102,22 @@ func TestPace(t *testing.T) {
 		{"no poll while batches fail", func(p *pace, s *turn) { p.lose(s, 1, 7); p.pollAt = noon; p.fail(1, new(turn), new(turn)) }, 100 * ms, 200 * ms},
 		{"a poll while one scope fails", func(p *pace, s *turn) { p.lose(s, 1, 7); p.pollAt = noon; p.fail(1, new(turn)) }, 0, 0},
 
-		{"a full mint", func(p *pace, s *turn) { p.full(noon) }, 100 * ms, 200 * ms},
-		{"still full", func(p *pace, s *turn) { p.full(noon); p.full(noon); p.full(noon) }, 400 * ms, 800 * ms},
-		{"full again, after an answer", func(p *pace, s *turn) { p.full(noon); p.full(noon); p.answered(s, noon, mint.Won, 0); p.full(noon) }, 100 * ms, 200 * ms},
+		{"a full mint", func(p *pace, s *turn) { p.mintFull(noon) }, 100 * ms, 200 * ms},
+		{"still full", func(p *pace, s *turn) { p.mintFull(noon); p.mintFull(noon); p.mintFull(noon) }, 400 * ms, 800 * ms},
+		{"full again, after an answer", func(p *pace, s *turn) { p.mintFull(noon); p.mintFull(noon); p.bidAnswered(s, noon, mint.Won, 0); p.mintFull(noon) }, 100 * ms, 200 * ms},
 
-		{"a rest", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.woken(s, noon, 0, missed) }, time.Hour, time.Hour},
+		{"a rest", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.wakeTurn(s, noon, 0, missed) }, time.Hour, time.Hour},
 		{"a rest from polls", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.lose(s, 1, 7) }, time.Hour, time.Hour},
-		{"a rest that a term does not end", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.answered(s, noon, mint.Won, 0) }, time.Hour, time.Hour},
-		{"others go first", func(p *pace, s *turn) { p.yield(s, noon) }, 48 * time.Second, 72 * time.Second},
-		{"a free scope is still theirs", func(p *pace, s *turn) { p.yield(s, noon); p.woken(s, noon, 0, givenUp) }, 48 * time.Second, 72 * time.Second},
-		{"one of them has gone", func(p *pace, s *turn) { p.yield(s, noon); p.woken(s, noon, 0, taken) }, 50 * ms, 50 * ms},
-		{"one of them has led", func(p *pace, s *turn) { p.yield(s, noon); p.lose(s, 1, 7); p.woken(s, noon, 0, givenUp) }, 0, 0},
-		{"a term begins anew", func(p *pace, s *turn) { p.fail(3, s); p.answered(s, noon, mint.Won, 0) }, -time.Hour, -time.Hour},
+		{"a rest that a term does not end", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.bidAnswered(s, noon, mint.Won, 0) }, time.Hour, time.Hour},
+		{"others go first", func(p *pace, s *turn) { p.yieldTurn(s, noon) }, 48 * time.Second, 72 * time.Second},
+		{"a free scope is still theirs", func(p *pace, s *turn) { p.yieldTurn(s, noon); p.wakeTurn(s, noon, 0, givenUp) }, 48 * time.Second, 72 * time.Second},
+		{"one of them has gone", func(p *pace, s *turn) { p.yieldTurn(s, noon); p.wakeTurn(s, noon, 0, taken) }, 50 * ms, 50 * ms},
+		{"one of them has led", func(p *pace, s *turn) { p.yieldTurn(s, noon); p.lose(s, 1, 7); p.wakeTurn(s, noon, 0, givenUp) }, 0, 0},
+		{"a term begins anew", func(p *pace, s *turn) { p.fail(3, s); p.bidAnswered(s, noon, mint.Won, 0) }, -time.Hour, -time.Hour},
 	} {
 		p, s := paceOf(500), new(turn)
 		c.do(p, s)
-		if due := p.due(s).Sub(noon); due < c.from || due > c.to {
+		if due := p.turnDue(s).Sub(noon); due < c.from || due > c.to {
 			t.Errorf("%s: bids after %s, want %s to %s", c.rule, due, c.from, c.to)
 		}
 	}
@@ -148,7 +148,7 @@ func TestPaceOfABatch(t *testing.T) {
 	} {
 		p := paceOf(c.batch)
 		for _, want := range c.want {
-			got := p.batch(noon, c.round)
+			got := p.nextBatch(noon, c.round)
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: places %v bid, want %v", c.rule, got, want)
 			}
@@ -164,7 +164,7 @@ func TestPaceGoesRound(t *testing.T) {
 	t.Parallel()
 	p, round := paceOf(2), []*turn{{}, {}, {}}
 	for _, want := range [][]int{{0, 1}, {2, 0}, {1, 2}, {0, 1}} {
-		if got := p.batch(noon, round); !slices.Equal(got, want) {
+		if got := p.nextBatch(noon, round); !slices.Equal(got, want) {
 			t.Errorf("places %v bid, want %v", got, want)
 		}
 	}
@@ -192,11 +192,11 @@ func TestPaceSplits(t *testing.T) {
 	if p.fail(1, s); s.room != 1 {
 		t.Error("a seat that failed alone may bid with others")
 	}
-	if p.answered(s, noon, mint.Held, 7); p.failures != 0 || s.failures != 0 || s.room != 0 {
+	if p.bidAnswered(s, noon, mint.Held, 7); p.failures != 0 || s.failures != 0 || s.room != 0 {
 		t.Error("an answer does not end the failures")
 	}
-	p.answered(s, noon, mint.Busy, 0)
-	if p.answered(s, noon+1, mint.Busy, 0); s.busySince != noon {
+	p.bidAnswered(s, noon, mint.Busy, 0)
+	if p.bidAnswered(s, noon+1, mint.Busy, 0); s.busySince != noon {
 		t.Error("a fence that stays busy becomes busy again")
 	}
 }
@@ -205,21 +205,21 @@ func TestPaceSplits(t *testing.T) {
 func TestPaceIsShared(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(*pace, *turn){
-		"quick":   func(p *pace, s *turn) { p.woken(s, noon, 0, ended); p.answered(s, noon, mint.Held, 7) },
-		"poll":    func(p *pace, s *turn) { p.answered(s, noon, mint.Held, 7) },
-		"no one":  func(p *pace, s *turn) { p.answered(s, noon, mint.Locked, 0) },
-		"yield":   func(p *pace, s *turn) { p.answered(s, noon, mint.Yield, 0) },
-		"refused": func(p *pace, s *turn) { p.answered(s, noon, mint.Refused, 0) },
-		"failed":  func(p *pace, s *turn) { p.failed(noon, []*turn{s}) },
+		"quick":   func(p *pace, s *turn) { p.wakeTurn(s, noon, 0, ended); p.bidAnswered(s, noon, mint.Held, 7) },
+		"poll":    func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Held, 7) },
+		"no one":  func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Locked, 0) },
+		"yield":   func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Yield, 0) },
+		"refused": func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Refused, 0) },
+		"failed":  func(p *pace, s *turn) { p.batchFailed(noon, []*turn{s}) },
 	} {
 		p, a, b, c := paceOf(500), new(turn), new(turn), new(turn)
 		answer(p, a)
 		answer(p, b)
-		if p.due(a) != p.due(b) {
-			t.Errorf("%s: %s and %s after noon in one batch", name, p.due(a).Sub(noon), p.due(b).Sub(noon))
+		if p.turnDue(a) != p.turnDue(b) {
+			t.Errorf("%s: %s and %s after noon in one batch", name, p.turnDue(a).Sub(noon), p.turnDue(b).Sub(noon))
 		}
-		p.batch(noon, nil)
-		if answer(p, c); name != "poll" && p.due(a) == p.due(c) {
+		p.nextBatch(noon, nil)
+		if answer(p, c); name != "poll" && p.turnDue(a) == p.turnDue(c) {
 			t.Errorf("%s: two batches share a pause", name)
 		}
 	}

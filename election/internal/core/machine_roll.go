@@ -20,81 +20,81 @@ type roll struct {
 	at       fence.Instant // no change before this
 }
 
-// add adds a scope. For a known scope it stores the settings of the next term and takes a
+// addSeat adds a scope. For a known scope it stores the settings of the next term and takes a
 // retirement back.
-func (m *Machine) add(now fence.Instant, set SeatSettings) {
-	at, known := m.find(set.Scope)
+func (m *Machine) addSeat(now fence.Instant, set SeatSettings) {
+	at, known := m.findSeat(set.Scope)
 	if known {
 		s := m.seats[at]
 		s.next, s.retired = &set, false
 		return
 	}
 	s := &seat{SeatSettings: set}
-	s.tryAt = m.pace.ranked(now, set.Rank)
+	s.tryAt = m.pace.rankedTurn(now, set.Rank)
 	m.seats = slices.Insert(m.seats, at, s)
-	m.number()
+	m.numberSeats()
 }
 
-func (m *Machine) retire(scope string) {
-	if s := m.seat(scope); s != nil {
+func (m *Machine) retireSeat(scope string) {
+	if s := m.seatOf(scope); s != nil {
 		s.retired = true
-		m.watch()
+		m.watchHolders()
 	}
 }
 
-// rest keeps the machine from bidding for a scope; a longer pause stays as it is.
-func (m *Machine) rest(now fence.Instant, in Rest) {
-	if s := m.seat(in.Scope); s != nil {
+// restSeat keeps the machine from bidding for a scope; a longer pause stays as it is.
+func (m *Machine) restSeat(now fence.Instant, in Rest) {
+	if s := m.seatOf(in.Scope); s != nil {
 		s.restUntil = max(s.restUntil, now.Add(in.For))
 	}
 }
 
-// campaigns reports whether this candidate wants the scope; mayBid reports whether it may bid now.
-func (s *seat) campaigns() bool { return !s.Never && !s.retired }
+// isCandidate reports whether this candidate wants the scope; mayBid reports whether it may bid now.
+func (s *seat) isCandidate() bool { return !s.Never && !s.retired }
 
-// registered reports whether the roll has the scope with a lease at least as long as the seat's.
-func (m *Machine) registered(s *seat) bool { return s.listed && s.Lease <= m.roll.longest }
+// isRegistered reports whether the roll has the scope with a lease at least as long as the seat's.
+func (m *Machine) isRegistered(s *seat) bool { return s.listed && s.Lease <= m.roll.longest }
 
 // rollDiffers reports whether the roll has to be changed.
 func (m *Machine) rollDiffers() bool {
-	return slices.ContainsFunc(m.seats, func(s *seat) bool { return s.campaigns() && !m.registered(s) || !s.campaigns() && s.listed })
+	return slices.ContainsFunc(m.seats, func(s *seat) bool { return s.isCandidate() && !m.isRegistered(s) || !s.isCandidate() && s.listed })
 }
 
-// connect opens a session, which registers the candidate for every scope of its campaign.
-func (m *Machine) connect(fence.Instant) {
+// openSession opens a session, which registers the candidate for every scope of its campaign.
+func (m *Machine) openSession(fence.Instant) {
 	m.asking, m.roll.asked = connecting, 0
 	var scopes []string
 	for _, s := range m.seats {
-		if s.listedNext = s.campaigns(); s.listedNext {
+		if s.listedNext = s.isCandidate(); s.listedNext {
 			scopes = append(scopes, s.Scope)
 			m.roll.asked = max(m.roll.asked, s.Lease)
 		}
 	}
-	m.do(Connect{Scopes: scopes, Longest: m.roll.asked})
+	m.addAction(Connect{Scopes: scopes, Longest: m.roll.asked})
 }
 
-// registeredAll notes the scopes for which the new session is registered.
-func (m *Machine) registeredAll() {
+// takeRegistered notes the scopes for which the new session is registered.
+func (m *Machine) takeRegistered() {
 	m.roll.longest = m.roll.asked
 	for _, s := range m.seats {
 		s.listed = s.listedNext
 	}
 }
 
-func (m *Machine) enlistDue() fence.Instant {
+func (m *Machine) changeRollDue() fence.Instant {
 	if m.stop || !m.rollDiffers() {
 		return never
 	}
 	return m.roll.at
 }
 
-// enlist tells the mint which scopes to add to the roll and which to withdraw.
-func (m *Machine) enlist(fence.Instant) {
+// changeRoll tells the mint which scopes to add to the roll and which to withdraw.
+func (m *Machine) changeRoll(fence.Instant) {
 	change := mint.Roll{Longest: m.roll.longest}
 	var asked []*seat
 	for _, s := range m.seats {
-		switch s.listedNext = s.campaigns(); {
-		case s.listedNext && !m.registered(s):
+		switch s.listedNext = s.isCandidate(); {
+		case s.listedNext && !m.isRegistered(s):
 			change.Add = append(change.Add, s.Scope)
 			change.Longest = max(change.Longest, s.Lease)
 		case !s.listedNext && s.listed:
@@ -105,10 +105,10 @@ func (m *Machine) enlist(fence.Instant) {
 		asked = append(asked, s)
 	}
 	m.roll.asked = change.Longest
-	m.ask(enlisting, asked, Enlist{Roll: change})
+	m.askMint(enlisting, asked, Enlist{Roll: change})
 }
 
-func (m *Machine) enlisted() {
+func (m *Machine) takeEnlisted() {
 	m.asking = nothing
 	m.roll.longest, m.roll.failures = m.roll.asked, 0
 	for _, s := range m.asked {
@@ -116,9 +116,9 @@ func (m *Machine) enlisted() {
 	}
 }
 
-// enlistFailed schedules another try. Until then there is no bid for a scope that is not
-// registered. failed has cleared m.asking.
-func (m *Machine) enlistFailed(now fence.Instant, why error) {
+// changeRollFailed schedules another try. Until then there is no bid for a scope that is not
+// registered. takeFailed has cleared m.asking.
+func (m *Machine) changeRollFailed(now fence.Instant, why error) {
 	m.roll.failures++
 	m.roll.at = now.Add(m.backoff(m.roll.failures))
 	kind := Kind(Retrying)
@@ -127,18 +127,18 @@ func (m *Machine) enlistFailed(now fence.Instant, why error) {
 	}
 	for _, s := range m.asked {
 		if s.listedNext {
-			m.report(Fact{Kind: kind, Scope: s.Scope, Err: why, After: m.roll.at.Sub(now)})
-			m.unled(s, now, why)
+			m.addReport(Fact{Kind: kind, Scope: s.Scope, Err: why, After: m.roll.at.Sub(now)})
+			m.noteUnled(s, now, why)
 		}
 	}
 }
 
-// adopt gives a seat its new settings once no term and no bid is left under the old ones, since a
+// adoptSettings gives a seat its new settings once no term and no bid is left under the old ones, since a
 // term keeps the lease of its bid.
-func (m *Machine) adopt(s *seat) {
+func (m *Machine) adoptSettings(s *seat) {
 	if s.next != nil && s.state == waiting && !m.underWay(s) {
 		s.SeatSettings, s.next = *s.next, nil
-		m.watch()
+		m.watchHolders()
 	}
 }
 
@@ -147,24 +147,24 @@ func (m *Machine) underWay(s *seat) bool {
 	return m.asking == connecting || m.asking != nothing && slices.Contains(m.asked, s)
 }
 
-// forget drops a retired seat once it is off the roll, has no term and no farewell left, and the
+// forgetSeats drops a retired seat once it is off the roll, has no term and no farewell left, and the
 // request under way does not concern it.
-func (m *Machine) forget() {
+func (m *Machine) forgetSeats() {
 	before := len(m.seats)
 	m.seats = slices.DeleteFunc(m.seats, func(s *seat) bool {
 		gone := s.retired && !s.listed && s.state == waiting && s.farewell == nil && !m.underWay(s)
 		if gone {
-			m.do(Forget{Scope: s.Scope})
+			m.addAction(Forget{Scope: s.Scope})
 		}
 		return gone
 	})
 	if len(m.seats) != before {
-		m.number()
+		m.numberSeats()
 	}
 }
 
-// number sets the place of each seat.
-func (m *Machine) number() {
+// numberSeats sets the place of each seat.
+func (m *Machine) numberSeats() {
 	for i, s := range m.seats {
 		s.place = i
 	}
@@ -173,6 +173,6 @@ func (m *Machine) number() {
 // retireWaits reports whether a call of Retire must still wait: this machine has not taken it yet, or
 // the mint has the scope on the roll, or may put it there.
 func (m *Machine) retireWaits(scope string) bool {
-	s := m.seat(scope)
+	s := m.seatOf(scope)
 	return s != nil && (!s.retired || s.listed || s.listedNext && m.underWay(s))
 }

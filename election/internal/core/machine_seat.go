@@ -89,16 +89,16 @@ type untold struct {
 	unsaid      bool          // Unsaid was reported
 }
 
-// late reports whether the gate is shut for now, since no heartbeat succeeded in time.
-func (s *seat) late() bool { return s.lateFrom != 0 }
+// isLate reports whether the gate is shut for now, since no heartbeat succeeded in time.
+func (s *seat) isLate() bool { return s.lateFrom != 0 }
 
-// alone reports whether this term's act door has opened and every predecessor's gate is shut.
+// actsAlone reports whether this term's act door has opened and every predecessor's gate is shut.
 // Until then nothing is said that lets a successor act earlier. Fast opens the act door before
 // that, but the next term may be Strict.
-func (s *seat) alone(now fence.Instant) bool { return s.entered && now >= s.holdEnds }
+func (s *seat) actsAlone(now fence.Instant) bool { return s.entered && now >= s.holdEnds }
 
-// open begins a term.
-func (m *Machine) open(s *seat, now, sent fence.Instant, r mint.Result) {
+// openTerm begins a term.
+func (m *Machine) openTerm(s *seat, now, sent fence.Instant, r mint.Result) {
 	took := now.Sub(s.firstBid)
 	s.state, s.bidding, s.ending, s.untold = leading, bidding{}, ending{}, untold{}
 	// The mint stored the longer of hold and lease. Settling lowers that to the lease.
@@ -107,27 +107,27 @@ func (m *Machine) open(s *seat, now, sent fence.Instant, r mint.Result) {
 	if m.set.Takeover == mint.Fast {
 		s.actFrom = now
 	}
-	m.led(s, now)
-	m.do(Open{Token: s.token, ActFrom: s.actFrom, Deadline: s.deadline})
-	m.report(Fact{Kind: Acquired, Scope: s.Scope, Token: s.token, Hold: r.Hold, Handoff: r.Handoff, Took: took})
+	m.noteLed(s, now)
+	m.addAction(Open{Token: s.token, ActFrom: s.actFrom, Deadline: s.deadline})
+	m.addReport(Fact{Kind: Acquired, Scope: s.Scope, Token: s.token, Hold: r.Hold, Handoff: r.Handoff, Took: took})
 }
 
-// shut ends a term that was lost: first the gate, then the role. The farewell waits for the acts
+// shutTerm ends a term that was lost: first the gate, then the role. The farewell waits for the acts
 // to end. No caller does, but acts that do not end in time are reported.
-func (m *Machine) shut(now fence.Instant, s *seat, why error, p mint.Farewell) {
+func (m *Machine) shutTerm(now fence.Instant, s *seat, why error, p mint.Farewell) {
 	s.state, s.ending = closing, ending{why: why, plannedFarewell: p, drainBy: now.Add(m.set.DrainTimeout)}
-	m.do(Shut{Token: s.token, Why: why})
+	m.addAction(Shut{Token: s.token, Why: why})
 }
 
-// drain ends a term on request. Heartbeats go on until the acts have ended or the time is up,
+// beginDrain ends a term on request. Heartbeats go on until the acts have ended or the time is up,
 // since acts may take longer than the last heartbeat allowed.
-func (m *Machine) drain(s *seat, why error, p mint.Farewell, by fence.Instant) {
+func (m *Machine) beginDrain(s *seat, why error, p mint.Farewell, by fence.Instant) {
 	s.state, s.ending = closing, ending{why: why, plannedFarewell: p, draining: true, drainBy: by}
-	m.do(Shut{Token: s.token, Why: why, By: by})
+	m.addAction(Shut{Token: s.token, Why: why, By: by})
 }
 
-// abandon gives a scope up before its acts have ended, and so without the promise.
-func (m *Machine) abandon(_ fence.Instant, s *seat) {
+// abandonTerm gives a scope up before its acts have ended, and so without the promise.
+func (m *Machine) abandonTerm(_ fence.Instant, s *seat) {
 	s.abandoned, s.owesAnswer, s.draining = true, false, false
 	if m.link.up {
 		f := s.plannedFarewell
@@ -137,5 +137,5 @@ func (m *Machine) abandon(_ fence.Instant, s *seat) {
 		}
 		s.farewell = &f
 	}
-	m.report(Fact{Kind: Abandoned, Scope: s.Scope, Token: s.token, Err: ErrDrainTimeout})
+	m.addReport(Fact{Kind: Abandoned, Scope: s.Scope, Token: s.token, Err: ErrDrainTimeout})
 }

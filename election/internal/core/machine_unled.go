@@ -23,22 +23,22 @@ var (
 	errNoCause     = errors.New("no cause is known; the bid of another candidate may have been in the way")
 )
 
-// led notes that somebody leads, or has led until now.
-func (m *Machine) led(s *seat, now fence.Instant) { s.ledAt, s.unledAt = now, 0 }
+// noteLed notes that somebody leads, or has led until now.
+func (m *Machine) noteLed(s *seat, now fence.Instant) { s.ledAt, s.unledAt = now, 0 }
 
-// unled notes that a try found no leader, and reports it when due. why is nil if it is unknown.
-func (m *Machine) unled(s *seat, now fence.Instant, why error) {
+// noteUnled notes that a try found no leader, and reports it when due. why is nil if it is unknown.
+func (m *Machine) noteUnled(s *seat, now fence.Instant, why error) {
 	s.ledAt = cmp.Or(s.ledAt, now)
-	if !s.campaigns() || now.Sub(s.ledAt) <= unledLeases*s.Lease || s.unledAt != 0 && now.Sub(s.unledAt) < unledAgain {
+	if !s.isCandidate() || now.Sub(s.ledAt) <= unledLeases*s.Lease || s.unledAt != 0 && now.Sub(s.unledAt) < unledAgain {
 		return
 	}
 	why = cmp.Or(why, errNoCause)
 	s.unledAt, s.unledWhy = now, why.Error()
-	m.report(Fact{Kind: Unled, Scope: s.Scope, Took: now.Sub(s.ledAt), Err: why})
+	m.addReport(Fact{Kind: Unled, Scope: s.Scope, Took: now.Sub(s.ledAt), Err: why})
 }
 
-// explain reports whether a bid should ask for the obstacle, in time for the next report.
-func (m *Machine) explain(now fence.Instant, s *seat) bool {
+// wantsObstacle reports whether a bid should ask for the obstacle, in time for the next report.
+func (m *Machine) wantsObstacle(now fence.Instant, s *seat) bool {
 	if s.unledAt != 0 {
 		return now.Sub(s.unledAt) > max(unledAgain-s.Lease, unledAgain/2)
 	}
