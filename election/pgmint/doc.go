@@ -36,7 +36,7 @@
 // # Thousands of scopes
 //
 // A full lock table keeps even new connections out of the server. So locks have a budget, and
-// [Mint.Open] refuses a candidate that needs more with a [LockBudgetError]. With [ProcessLocks] a
+// [Mint.Open] refuses a candidate that needs more. With [ProcessLocks] a
 // session locks only its process key, and a heartbeat renews one row of conch.process for every
 // term that the session has minted and not given up.
 //

@@ -8,6 +8,12 @@ import (
 	"github.com/conchhq/conch/election/mint"
 )
 
+// LockKey is what conch.lock_key returns.
+var LockKey = scopeKey
+
+// LockBudgetError refuses a candidate that needs too many locks.
+type LockBudgetError = lockBudgetError
+
 // Conn returns the connection of a session.
 func Conn(s mint.Session) *pgx.Conn { return s.(*session).pg.Conn() }
 

@@ -62,7 +62,7 @@ func (m *Mint) Close() {
 }
 
 // Open opens the lock session, locks its process key and registers the candidate. It refuses with a
-// *[SchemaError] or a *[LockBudgetError], and with mint.ErrBarred a candidate that cannot lead.
+// *[SchemaError], and with mint.ErrBarred a candidate that cannot lead.
 func (m *Mint) Open(ctx context.Context, c mint.Candidate) (mint.Session, error) {
 	settings := pg.Settings{Lease: c.Lease, LockTimeout: c.LockTimeout, StatementTimeout: c.Lease / 2}
 	settings.LockTimeout = cmp.Or(settings.LockTimeout, mint.DefaultLockTimeout(c.Lease))

@@ -23,7 +23,7 @@ func (s *session) rehearse(ctx context.Context) error {
 		return s.failure("rehearse", err)
 	}
 	scope := fmt.Sprintf("conch: rehearsal of %x", uint64(s.process))
-	s.keys[scope] = LockKey(scope)
+	s.keys[scope] = scopeKey(scope)
 	if s.makeCalls(ctx, scope) != nil {
 		s.locked[scope] = s.bySession() // the bid that failed may have locked it
 	}
