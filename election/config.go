@@ -40,7 +40,7 @@ type Config struct {
 	BackoffMax    time.Duration // longest pause after a lost bid; default 800 ms, or BackoffMin if that is longer
 	RetryMax      time.Duration // longest pause after errors; default 3 s (S5)
 	DrainTimeout  time.Duration // how long acts may take to end when a scope is given up; default 10 s (F6)
-	Takeover      mint.Takeover      // default Strict
+	Takeover      mint.Takeover // default Strict
 	StaleAfter    time.Duration // report a holder whose last heartbeat is older, and do nothing else (S12); 0: never
 	Follower      bool          // never lead any scope (S27)
 

@@ -34,7 +34,7 @@ type Elector struct {
 	serial  uint64                 // of the last ticket
 
 	// Owned by the loop's goroutine.
-	session  mint.Session         // while it opens, that request's
+	session  mint.Session    // while it opens, that request's
 	waits    map[uint64]wait // by serial
 	calls    sync.WaitGroup  // goroutines that end with the loop
 	ctx      context.Context // ends with the loop

@@ -22,7 +22,7 @@ const (
 	Entered   Kind = core.Entered   // the act door is open
 	Late      Kind = core.Late      // no heartbeat succeeded in time, so the gate is shut for now
 	Resumed   Kind = core.Resumed   // a heartbeat succeeded, so the gate is open again
-	Failing   Kind = core.Failing    // the role failed and its scope is given up; other candidates go first for After
+	Failing   Kind = core.Failing   // the role failed and its scope is given up; other candidates go first for After
 	Draining  Kind = core.Draining  // the scope is being given up: the gate is shut and acts are ending
 	Lost      Kind = core.Lost      // the leadership was lost; Err says why
 	Released  Kind = core.Released  // the scope was given up after all acts had ended

@@ -109,8 +109,8 @@ func TestARoleGivesItsTermUp(t *testing.T) {
 	boom := errors.New("boom")
 	token := fence.Token{Scope: "s", Epoch: 1}
 	for what, in := range map[core.Input][]error{
-		core.Resigned{Token: token}:                           {core.ErrResigned},
-		core.Resigned{Token: token, Err: boom}:                {core.ErrResigned, boom},
+		core.Resigned{Token: token}:                       {core.ErrResigned},
+		core.Resigned{Token: token, Err: boom}:            {core.ErrResigned, boom},
 		core.Resigned{Token: token, Err: core.ErrStalled}: {core.ErrStalled},
 	} {
 		out := leadingCore(t, "s").step(what)

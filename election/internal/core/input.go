@@ -47,7 +47,7 @@ type (
 		Scope   string
 		Epoch   int64         // the only term to give up; 0: the present one
 		Why     error         // the cause that the role's context gets
-		How     mint.Ending        // EndedByFailure if the role failed
+		How     mint.Ending   // EndedByFailure if the role failed
 		Actor   string        // the operator, for the history
 		To      string        // the candidate that should lead next
 		Timeout time.Duration // how long acts may take to end

@@ -125,8 +125,8 @@ func (m *Machine) takeInput(now fence.Instant, in Input) {
 	}
 }
 
-func (m *Machine) addAction(a Action)   { m.out = append(m.out, a) }
-func (m *Machine) addReport(f Fact) { m.addAction(Report{Fact: f}) }
+func (m *Machine) addAction(a Action) { m.out = append(m.out, a) }
+func (m *Machine) addReport(f Fact)   { m.addAction(Report{Fact: f}) }
 
 func (m *Machine) seatOf(scope string) *seat {
 	if i, ok := m.findSeat(scope); ok {

@@ -92,8 +92,16 @@ func TestPace(t *testing.T) {
 		{"told to yield", func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Yield, 7) }, 200 * ms, 500 * ms},
 		{"refused", func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Refused, 7) }, 16 * time.Second, 24 * time.Second},
 		{"a busy fence", func(p *pace, s *turn) { p.lose(s, 1, 7); p.bidAnswered(s, noon, mint.Busy, 7) }, 0, 0},
-		{"a fence that was busy", func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Busy, 0); p.lose(s, 1, 7); p.wakeTurn(s, noon, 0, missed) }, 0, 0},
-		{"a busy fence is not woken", func(p *pace, s *turn) { p.bidAnswered(s, noon, mint.Busy, 0); p.fail(1, s); p.wakeTurn(s, noon, 0, ended) }, 100 * ms, 200 * ms},
+		{"a fence that was busy", func(p *pace, s *turn) {
+			p.bidAnswered(s, noon, mint.Busy, 0)
+			p.lose(s, 1, 7)
+			p.wakeTurn(s, noon, 0, missed)
+		}, 0, 0},
+		{"a busy fence is not woken", func(p *pace, s *turn) {
+			p.bidAnswered(s, noon, mint.Busy, 0)
+			p.fail(1, s)
+			p.wakeTurn(s, noon, 0, ended)
+		}, 100 * ms, 200 * ms},
 
 		{"failed once", func(p *pace, s *turn) { p.fail(1, s) }, 100 * ms, 200 * ms},
 		{"failed three times", func(p *pace, s *turn) { p.fail(3, s) }, 400 * ms, 800 * ms},
@@ -104,7 +112,12 @@ func TestPace(t *testing.T) {
 
 		{"a full mint", func(p *pace, s *turn) { p.mintFull(noon) }, 100 * ms, 200 * ms},
 		{"still full", func(p *pace, s *turn) { p.mintFull(noon); p.mintFull(noon); p.mintFull(noon) }, 400 * ms, 800 * ms},
-		{"full again, after an answer", func(p *pace, s *turn) { p.mintFull(noon); p.mintFull(noon); p.bidAnswered(s, noon, mint.Won, 0); p.mintFull(noon) }, 100 * ms, 200 * ms},
+		{"full again, after an answer", func(p *pace, s *turn) {
+			p.mintFull(noon)
+			p.mintFull(noon)
+			p.bidAnswered(s, noon, mint.Won, 0)
+			p.mintFull(noon)
+		}, 100 * ms, 200 * ms},
 
 		{"a rest", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.wakeTurn(s, noon, 0, missed) }, time.Hour, time.Hour},
 		{"a rest from polls", func(p *pace, s *turn) { s.restUntil = noon.Add(time.Hour); p.lose(s, 1, 7) }, time.Hour, time.Hour},

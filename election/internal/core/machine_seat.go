@@ -72,7 +72,7 @@ type tenure struct {
 type ending struct {
 	why             error
 	plannedFarewell mint.Farewell // the farewell to say once acts have ended
-	draining        bool     // on request, and the term is not known to be over: heartbeats renew it
+	draining        bool          // on request, and the term is not known to be over: heartbeats renew it
 	drainBy         fence.Instant
 	abandoned       bool // given up before all acts had ended
 }
@@ -80,13 +80,13 @@ type ending struct {
 // untold is a farewell that the mint has not confirmed; it outlives the term.
 type untold struct {
 	farewell    *mint.Farewell
-	saying      *mint.Farewell     // the farewell of the request under way
-	sayAt       fence.Instant // no try before this
-	sayFrom     fence.Instant // when the first try failed
-	sayFailures int           // failed tries
-	sayBatch    int           // largest batch that this farewell may join after an error; 0: no limit
-	unheard     bool          // a try ended in an error: the mint may have recorded it
-	unsaid      bool          // Unsaid was reported
+	saying      *mint.Farewell // the farewell of the request under way
+	sayAt       fence.Instant  // no try before this
+	sayFrom     fence.Instant  // when the first try failed
+	sayFailures int            // failed tries
+	sayBatch    int            // largest batch that this farewell may join after an error; 0: no limit
+	unheard     bool           // a try ended in an error: the mint may have recorded it
+	unsaid      bool           // Unsaid was reported
 }
 
 // isLate reports whether the gate is shut for now, since no heartbeat succeeded in time.

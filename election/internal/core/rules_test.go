@@ -18,11 +18,11 @@ type rules struct {
 	roll    map[string]bool // the scopes on the mint's roll
 	longest time.Duration
 	saying  core.Action // the request under way that changes the roll
-	busy    string          // the request under way
-	linked  bool            // a session is open
+	busy    string      // the request under way
+	linked  bool        // a session is open
 	terms   map[fence.Term]*life
 	current map[string]*life // the latest term of each scope
-	pulses  []mint.Pulse // of the heartbeat under way
+	pulses  []mint.Pulse     // of the heartbeat under way
 	stopped bool
 	done    bool
 }

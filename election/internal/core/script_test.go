@@ -41,9 +41,9 @@ type script struct {
 	m       *core.Machine
 	rules   *rules
 	now     fence.Instant
-	sent    fence.Instant    // when the request under way was made
-	pulses  []mint.Pulse // of the heartbeat under way
-	bids    []mint.Bid   // of the try under way
+	sent    fence.Instant // when the request under way was made
+	pulses  []mint.Pulse  // of the heartbeat under way
+	bids    []mint.Bid    // of the try under way
 	tokens  map[string]fence.Token
 	pending core.Action // the request under way
 	out     []string

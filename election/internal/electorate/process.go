@@ -39,10 +39,10 @@ type process struct {
 	failing    bool // its next heartbeat fails with an unknown effect
 	timer      int  // number of the loop's latest timer
 
-	sessions int              // opened and lost, as the machine was told
+	sessions int          // opened and lost, as the machine was told
 	pulses   []mint.Pulse // of the latest heartbeat
 	saying   []mint.Farewell
-	leases   map[string]time.Duration     // of the latest bids
+	leases   map[string]time.Duration // of the latest bids
 	unsaid   map[string]mint.Farewell // farewells to repeat or join, for broken rules
 }
 

@@ -109,8 +109,8 @@ func TestRulesNeedTheirWorlds(t *testing.T) {
 		{electorate.Config{Break: "tombstone", Locks: electorate.LocksSession}, "--locks process"},
 		{electorate.Config{Break: "tombstone", Locks: electorate.LocksMixed}, ""},
 		{electorate.Config{Break: "lock-excludes", Takeover: mint.Fast}, ""}, // no invariant needs it
-		{electorate.Config{Break: "term-in-predicate", Nodes: 3}, ""},            // two may be away for long enough
-		{electorate.Config{Break: "connect-again", Nodes: 2}, ""},                // both may have lost their sessions
+		{electorate.Config{Break: "term-in-predicate", Nodes: 3}, ""},        // two may be away for long enough
+		{electorate.Config{Break: "connect-again", Nodes: 2}, ""},            // both may have lost their sessions
 	} {
 		switch err := c.cfg.Validate(); {
 		case c.needs == "" && err != nil:

@@ -35,8 +35,8 @@ type ClusterConfig struct {
 	Nodes    int
 	Lease    time.Duration
 	Takeover mint.Takeover // default strict
-	Children bool              // each machine also has a conch run
-	Clock    *skew.Clock       // nil: the machine's clock
+	Children bool          // each machine also has a conch run
+	Clock    *skew.Clock   // nil: the machine's clock
 }
 
 // Cluster is a private server with machines around it, each behind its own proxy.

@@ -15,7 +15,7 @@ import (
 type Config struct {
 	Scope    string
 	ID       string
-	Lease    time.Duration     // default 3 s
+	Lease    time.Duration // default 3 s
 	Takeover mint.Takeover // default strict
 	// Database holds the mint and the ledger; a proxy may be in between.
 	Database pgmint.Config
