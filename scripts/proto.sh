@@ -13,7 +13,7 @@ trap 'rm -rf "$plugin"' EXIT
 # The generator and the library are one module, so go.mod keeps them at one version.
 go build -o "$plugin/protoc-gen-go" google.golang.org/protobuf/cmd/protoc-gen-go
 # Two files of one name cannot be in one program.
-for file in sequencer/wire/wire.proto gossip/internal/wire/gossip.proto gossip/internal/overlay/wire/spray.proto txlog/internal/wire/log.proto; do
+for file in sequencer/internal/wire/wire.proto gossip/internal/wire/gossip.proto gossip/internal/overlay/wire/spray.proto txlog/internal/wire/log.proto; do
 	folder=$(dirname "$file")
 	# The code lies in the package's own folder, or beside it if other packages need it too.
 	code=$folder/internal/wirepb
