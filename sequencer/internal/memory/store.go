@@ -1,4 +1,5 @@
-package sequencertest
+// Package memory keeps in memory what a node of the sequencer has stored, for tests, examples and simulations.
+package memory
 
 import (
 	"cmp"
@@ -18,8 +19,8 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// Memory is a node's database in memory, for tests and examples.
-type Memory struct {
+// Store is a node's database in memory. It is safe for concurrent use.
+type Store struct {
 	mu        sync.Mutex
 	contracts map[string]*tables
 }
@@ -59,10 +60,10 @@ type kept struct {
 	done   time.Time // since when nobody needs them, as far as is known; zero: somebody may
 }
 
-// NewMemory returns an empty store.
-func NewMemory() *Memory { return &Memory{contracts: map[string]*tables{}} }
+// New returns an empty store.
+func New() *Store { return &Store{contracts: map[string]*tables{}} }
 
-func (m *Memory) of(contract string) *tables {
+func (m *Store) of(contract string) *tables {
 	t := m.contracts[contract]
 	if t == nil {
 		t = &tables{
@@ -75,7 +76,7 @@ func (m *Memory) of(contract string) *tables {
 }
 
 // Load implements sequencer.Store.
-func (m *Memory) Load(_ context.Context, contract string) (core.Stored, error) {
+func (m *Store) Load(_ context.Context, contract string) (core.Stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var s core.Stored
@@ -105,7 +106,7 @@ func (m *Memory) Load(_ context.Context, contract string) (core.Stored, error) {
 }
 
 // Write implements sequencer.Store.
-func (m *Memory) Write(_ context.Context, changes []core.Change) (twice []core.Twice, err error) {
+func (m *Store) Write(_ context.Context, changes []core.Change) (twice []core.Twice, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range changes {
@@ -238,7 +239,7 @@ func (t *tables) settled(c *book.Change) {
 }
 
 // Find implements sequencer.Store.
-func (m *Memory) Find(_ context.Context, contract, key string) (sequencer.Found, bool, error) {
+func (m *Store) Find(_ context.Context, contract, key string) (sequencer.Found, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.of(contract)
@@ -257,7 +258,7 @@ func (o *intent) found() sequencer.Found {
 }
 
 // List implements sequencer.Store.
-func (m *Memory) List(_ context.Context, contract string, f sequencer.Filter) (all []sequencer.Found, err error) {
+func (m *Store) List(_ context.Context, contract string, f sequencer.Filter) (all []sequencer.Found, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, o := range slices.Backward(m.of(contract).numbered) {
@@ -275,7 +276,7 @@ func (m *Memory) List(_ context.Context, contract string, f sequencer.Filter) (a
 const mostListed = 100
 
 // Attempts implements sequencer.Store.
-func (m *Memory) Attempts(_ context.Context, contract string, assembled []ledger.Hash) (found []wire.Whole, err error) {
+func (m *Store) Attempts(_ context.Context, contract string, assembled []ledger.Hash) (found []wire.Whole, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.of(contract)
@@ -288,7 +289,7 @@ func (m *Memory) Attempts(_ context.Context, contract string, assembled []ledger
 }
 
 // Rows counts what is kept.
-func (m *Memory) Rows() (intents, grants, attempts, states, others int) {
+func (m *Store) Rows() (intents, grants, attempts, states, others int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range m.contracts {

@@ -1,4 +1,4 @@
-package sequencertest
+package memory
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 )
 
 // Trim implements sequencer.Store.
-func (m *Memory) Trim(_ context.Context, ages map[string]time.Duration, most int) (n sequencer.Trimmed, err error) {
+func (m *Store) Trim(_ context.Context, ages map[string]time.Duration, most int) (n sequencer.Trimmed, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, contract := range slices.Sorted(maps.Keys(ages)) {
