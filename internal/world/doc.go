@@ -36,7 +36,7 @@
 //
 // # Add a world
 //
-// A folder beside committee of the laboratory, or beside the core in the folder internal of its wing, as electorate of the election, has:
+// A folder beside the core in the folder internal of its wing, as electorate of the election or committee of the sequencer:
 //
 //   - config.go: Config with Nodes, Seed, Break, Scene, Trace and Story, and what this world has besides; 0 is a default.
 //   - simulator.go: the [Simulator] with the texts of the command, a flag for each field, and the lists below. A line in
