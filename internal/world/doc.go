@@ -38,7 +38,7 @@
 //
 // A folder beside crowd and committee of the laboratory has:
 //
-//   - config.go: Config with Nodes, Seed, Break, Scene, Trace and Story, and what this world has besides; 0 is a default.
+//   - config.go: Config with Nodes, Seed, Break, Scene, Trace, Story and Telling, as in [Common], and what this world has besides; 0 is a default.
 //   - simulator.go: the [Simulator] with the texts of the command, a flag for each field, and the lists below. A line in
 //     lab/sim.go makes it a command.
 //   - run.go: a run, which embeds the [Run] of [Simulator.Begin]: it starts the nodes, begins the plot of the scene or every fault,

@@ -124,7 +124,7 @@ func newRun(cfg Config) *run {
 	}
 	r.scheme, r.rules, r.sleepAfter = r.schemeOf(), r.rulesOf(), awake
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}
-	if cfg.told.On() {
+	if cfg.Telling.On() {
 		r.scene, r.words = &scene{}, newTeller(r)
 	}
 	for _, name := range r.Names {
