@@ -8,7 +8,6 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/sequencer"
-	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -80,15 +79,12 @@ func contractMetrics(out metric.Samples, address string, s sequencer.Status) {
 	for state, n := range s.Intents {
 		out.Gauge(openDesc, float64(n), address, state)
 	}
-	var ended map[string]uint64
-	if s.Coordinates != nil {
-		ended = s.Coordinates.Ended
-		for stage, n := range s.Coordinates.Stages {
-			out.Gauge(coordinatingDesc, float64(n), address, stage)
-		}
+	for stage, n := range s.Coordinates {
+		out.Gauge(coordinatingDesc, float64(n), address, stage)
 	}
-	for _, end := range coordinator.Ends() {
-		out.Count(entriesDesc, float64(ended[end]), address, end)
+	out.Count(entriesDesc, float64(s.Landed), address, "landed")
+	for why, n := range s.Skipped {
+		out.Count(entriesDesc, float64(n), address, why)
 	}
 	out.Gauge(finalDesc, float64(s.Final), address)
 	out.Gauge(missingDesc, float64(s.Missing), address)
