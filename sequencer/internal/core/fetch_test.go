@@ -24,8 +24,8 @@ func TestWhatNobodyHasHidesNothing(t *testing.T) {
 	}
 	asked := map[ledger.Hash]bool{}
 	for range 6 {
-		d.fetchAt = 0
-		d.fetch()
+		d.absent.fetchAt = 0
+		d.absent.fetchMissing()
 		if one, is := next[ReadAttempts](d); is {
 			for _, h := range one.Named {
 				asked[h] = true

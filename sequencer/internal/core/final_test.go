@@ -16,7 +16,7 @@ func TestANeedWithoutACreatorIsNotAskedFor(t *testing.T) {
 	own := ledger.Intent{Owner: "north", Sequence: ledger.Sequence{Lineage: 1, Counter: 1}}
 	given := grants.Given{Intent: own, Assembled: ledger.Hash{1}, ValidUntil: 9, Needs: []grants.Need{{State: ledger.StateID{2}}}}
 	read := false
-	d.final([]grants.Given{given}, func(f ledger.View) {
+	d.readFinal([]grants.Given{given}, func(f ledger.View) {
 		read = true
 		if end := grants.Kills(f, given); end != grants.Alive {
 			t.Errorf("the grant is %v, want it alive", end)

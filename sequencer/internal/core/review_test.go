@@ -35,11 +35,11 @@ func TestAReviewKeepsItsPlace(t *testing.T) {
 		answer.ID = must[Review](d).ID
 		d.step(answer)
 	}
-	d.submit(tx)
-	d.submit(tx)
-	d.errand(errand{review: &coordinator.Review{Awaited: tx.Entries}})
-	d.submit(tx)
-	d.submit(tx)
+	d.submitSent(tx)
+	d.submitSent(tx)
+	d.errands.addErrand(errand{review: &coordinator.Review{Awaited: tx.Entries}})
+	d.submitSent(tx)
+	d.submitSent(tx)
 	d.step(Refused{"k", "busy"})
 	told("not taken: busy")
 	taken(1)
@@ -49,7 +49,7 @@ func TestAReviewKeepsItsPlace(t *testing.T) {
 	reviewed(Answered{Lost: tx.Entries, Waits: "no money"})
 	told("no money")
 	taken(2)
-	d.errand(errand{review: &coordinator.Review{}})
+	d.errands.addErrand(errand{review: &coordinator.Review{}})
 	d.step(Answered{ID: must[Wait](d).ID})
 	reviewed(Answered{Err: errors.New("the database is away")})
 	told("nobody knows: the database is away")
@@ -77,7 +77,7 @@ func TestReviewsThatFailAreOneLine(t *testing.T) {
 		{0, nil, map[string]int{fails: 2, again: 2, given: 1}},
 		{1, nil, map[string]int{fails: 2, again: 2, given: 2}},
 	} {
-		d.reviewed(Answered{Lost: make([]ledger.Entry, one.lost), Waits: "no money", Err: one.err})
+		d.errands.reviewAnswered(Answered{Lost: make([]ledger.Entry, one.lost), Waits: "no money", Err: one.err})
 		for _, text := range []string{fails, again, given} {
 			if got := d.lines(text); got != one.want[text] {
 				t.Fatalf("after review %d the log has %d lines with %q, want %d", i, got, text, one.want[text])

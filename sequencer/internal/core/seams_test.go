@@ -56,8 +56,8 @@ func TestWhatASecondRowIsTold(t *testing.T) {
 		"nobody knows":     {answer: Answered{Err: fault}, err: fault},
 	} {
 		d := newDesk(t, "alice", declared("alice"))
-		d.asks[second] = 7
-		d.twice(sender.Store{Intents: []sender.IntentRow{row}}, second)
+		d.askers.tickets[second] = 7
+		d.askers.keyIsTaken(sender.Store{Intents: []sender.IntentRow{row}}, second)
 		c.answer.ID = must[Find](d).ID
 		d.step(c.answer)
 		again, is := next[Again](d)
@@ -67,7 +67,7 @@ func TestWhatASecondRowIsTold(t *testing.T) {
 		}
 	}
 	d := newDesk(t, "alice", declared("alice"))
-	if d.numbered([]sender.IntentRow{row}); len(d.asks) > 0 {
+	if d.askers.noteAskers([]sender.IntentRow{row}); len(d.askers.tickets) > 0 {
 		t.Error("nobody hands it in, and somebody is told of it")
 	}
 }
@@ -77,7 +77,7 @@ func TestACancellationWithoutASignature(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{nil, errors.New("the key is away")} {
 		d := newDesk(t, "alice", declared("alice"))
-		d.owner(sender.SendCancellation{Intent: ledger.Intent{Owner: "alice"}})
+		d.actForSender(sender.SendCancellation{Intent: ledger.Intent{Owner: "alice"}})
 		d.step(Answered{ID: must[SignCancellation](d).ID, Signature: []byte("s"), Err: err})
 		if _, is := next[HandIn](d); is != (err == nil) {
 			t.Errorf("signed with the error %v, it is handed in %v", err, is)
@@ -121,10 +121,10 @@ func TestWhoseWordKeepsContents(t *testing.T) {
 		{Incarnation: wire.Incarnation{9}, Number: 5}: false,
 	} {
 		d := newDesk(t, "alice", declared("alice", "north"))
-		d.shares = []*sharing{{asks: []uint64{5}}}
-		d.receive("north", wire.Message{Contract: "k", Request: id, Body: wire.Noted{}}, false)
-		if (len(d.shares) == 0) != kept {
-			t.Errorf("a word on request %d of %x ends the offer: %v", id.Number, id.Incarnation[0], len(d.shares) == 0)
+		d.offers.shares = []*sharing{{asks: []uint64{5}}}
+		d.receiveMessage("north", wire.Message{Contract: "k", Request: id, Body: wire.Noted{}}, false)
+		if (len(d.offers.shares) == 0) != kept {
+			t.Errorf("a word on request %d of %x ends the offer: %v", id.Number, id.Incarnation[0], len(d.offers.shares) == 0)
 		}
 	}
 }
@@ -171,8 +171,8 @@ func TestWhatACoordinatorNotesIsWritten(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "alice", declared("alice"))
 	in := []ledger.Intent{{Owner: "alice"}}
-	d.coordinate(coordinator.Note{Intents: in})
-	d.coordinate(coordinator.Forget{Intents: in})
+	d.actForCoordinator(coordinator.Note{Intents: in})
+	d.actForCoordinator(coordinator.Forget{Intents: in})
 	w := d.core.out.Writes
 	if len(w) != 2 || len(w[0].Change.Noted) != 1 || len(w[1].Change.Over) != 1 {
 		t.Errorf("these are written: %+v", w)

@@ -13,7 +13,7 @@ import (
 func TestWhatIsSharedIsReadAgain(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "alice", declared("alice", "bob"))
-	d.share(sender.Share{Assembled: ledger.Hash{1}, Block: 9})
+	d.offers.shareContents(sender.Share{Assembled: ledger.Hash{1}, Block: 9})
 	d.step(Answered{ID: must[ReadAttempts](d).ID, Err: errors.New("the connection is lost")})
 	d.core.now += offerEvery
 	d.step(Tick{})

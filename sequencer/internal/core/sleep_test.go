@@ -29,11 +29,11 @@ func TestWhatKeepsAContractAwake(t *testing.T) {
 	for name, c := range map[string]struct{ begin, end func(*desk) }{
 		"nothing": {func(*desk) {}, func(*desk) {}},
 		"a change that is not stored": {
-			func(d *desk) { d.store(Change{}, nil) },
+			func(d *desk) { d.storeChange(Change{}, nil) },
 			func(*desk) {},
 		},
 		"what is handed in": {
-			func(d *desk) { d.submit(ledger.Sent{By: "alice", Entries: []ledger.Entry{{}}}) },
+			func(d *desk) { d.submitSent(ledger.Sent{By: "alice", Entries: []ledger.Entry{{}}}) },
 			func(d *desk) {
 				d.step(Answered{ID: must[HandIn](d).ID})
 				d.step(Answered{ID: must[Wait](d).ID})
@@ -171,8 +171,8 @@ func TestWhatWasAskedForSeldomIsKept(t *testing.T) {
 	t.Parallel()
 	a := newAway(t, 2)
 	missing := a.Book.Missing()
-	a.lacks = lacks{missing[0].Assembled: {tries: beyond}, missing[1].Assembled: {tries: beyond - 1}}
-	a.despair(missing, 0)
+	a.absent.lacks = lacks{missing[0].Assembled: {tries: beyond}, missing[1].Assembled: {tries: beyond - 1}}
+	a.absent.doubtMissing(missing, 0)
 	a.settle()
 	if left := a.Book.Missing(); len(left) != 1 || left[0].Assembled != missing[1].Assembled {
 		t.Errorf("%v are missing, want the one that was asked for seldom", left)

@@ -16,9 +16,9 @@ func TestATroubleIsOneLine(t *testing.T) {
 		do           func(d *desk) uint64
 		fails, again string
 	}{
-		"nudges": {func(d *desk) uint64 { d.nudge(); return must[Nudge](d).ID }, "an empty transaction was not taken", "empty transactions are taken again"},
+		"nudges": {func(d *desk) uint64 { d.nudgeChain(); return must[Nudge](d).ID }, "an empty transaction was not taken", "empty transactions are taken again"},
 		"contents": {func(d *desk) uint64 {
-			d.serve("bob", wire.Message{Request: wire.RequestID{Incarnation: wire.Incarnation{7}, Number: 1}}, wire.AskAttempts{Assembled: []ledger.Hash{{1}}})
+			d.serveContents("bob", wire.Message{Request: wire.RequestID{Incarnation: wire.Incarnation{7}, Number: 1}}, wire.AskAttempts{Assembled: []ledger.Hash{{1}}})
 			return must[ReadAttempts](d).ID
 		}, "attempts cannot be read", "attempts can be read again"},
 	} {
@@ -34,7 +34,7 @@ func TestATroubleIsOneLine(t *testing.T) {
 		}
 	}
 	d := newDesk(t, "alice", declared("alice", "bob"))
-	d.nudge()
+	d.nudgeChain()
 	if d.step(Answered{ID: must[Nudge](d).ID, Err: ledger.ErrUnderWay}); d.lines("") > 0 {
 		t.Error("while something is under way the log says that it fails")
 	}

@@ -23,7 +23,7 @@ func TestEntriesGoTogether(t *testing.T) {
 			tx = ledger.Sent{By: "a", Cancel: &ledger.Cancellation{Intent: name(i)}}
 		}
 		want = append(want, fmt.Sprint(tx.Cancel != nil, i))
-		d.submit(tx)
+		d.submitSent(tx)
 	}
 	var sizes []int
 	for len(got) < len(want) {
