@@ -50,14 +50,7 @@ func RequestVerdicts(err error, attempts int) (sent, rest chain.Verdict) {
 // NewStatus makes the error of an HTTP status, as the endpoint does.
 func NewStatus(code int) error { return &statusError{code, http.StatusText(code)} }
 
-// UnknownAdder returns an empty memory of unknown errors, and what it has.
-func UnknownAdder() (add func(UnknownError), all func() []UnknownError) {
-	u := &unknownErrors{chains: map[uint64][]UnknownError{}}
-	return func(e UnknownError) { u.add(1, e) }, func() []UnknownError { return u.of(1) }
-}
-
 const (
-	KeptUnknown = keptUnknown
-	KeptBody    = keptBody
-	Longest     = budget.Longest
+	KeptBody = keptBody
+	Longest  = budget.Longest
 )

@@ -30,7 +30,6 @@ func (c *Chain) classify(call rpc.BatchElem) error {
 	case classCall:
 		return fmt.Errorf("%w: %s", chain.ErrCall, text)
 	default:
-		c.noteUnknown(call.Method, code, text)
 		return fmt.Errorf("%w: %s", chain.ErrUnclear, text)
 	}
 }

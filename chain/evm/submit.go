@@ -134,12 +134,8 @@ func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []
 func (c *Chain) outcome(call rpc.BatchElem, attempt chain.Signed) chain.Outcome {
 	if code, text, ok := answered(call.Error); ok {
 		said := classAttempt(code, text)
-		switch said {
-		case classOtherChain:
+		if said == classOtherChain {
 			c.forget() // so that the next call asks for the chain ID
-		case classNone:
-			c.noteUnknown(call.Method, code, text)
-		default:
 		}
 		return chain.Outcome{Verdict: said.verdict(), Text: text}
 	}
