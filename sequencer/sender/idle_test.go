@@ -120,11 +120,13 @@ func TestACoordinatorIsGivenTime(t *testing.T) {
 	}{
 		"for nothing": {"move x y", time.Second, func(*leaving) {}, func(*leaving) {}, 10 * time.Second},
 		"it dispatches": {"move x y", time.Second, func(l *leaving) {
-			l.play("submit k2 make x", "stored", "accepted a", "assemble a k2", "ask a k2", "stored", "dispatched a k2=A2")
+			l.play("submit k2 make x", "stored", "accepted a", "assemble a k1", "ask a k1", "stored", "dispatched a k1=A2", "stored")
 		}, func(*leaving) {}, 18 * time.Second},
-		"something lands": {"move x y", time.Second, func(l *leaving) {
-			l.play("submit k2 make x", "stored", "accepted a", "assemble a k2", "ask a k2", "stored", "block k2=A2")
-		}, func(*leaving) {}, 18 * time.Second},
+		"it dispatches others": {"move x y", time.Second, func(*leaving) {}, func(l *leaving) {
+			key := fmt.Sprint("k", l.now)
+			l.play("submit "+key+" make z", "stored", "accepted a", "assemble a "+key, "ask a "+key, "stored")
+			l.play(fmt.Sprintf("dispatched a %s=A%d", key, len(l.attempts)), "stored", fmt.Sprintf("block %s=A%d", key, len(l.attempts)))
+		}, 10 * time.Second},
 		"this node stood still": {"move x y", time.Second, func(l *leaving) { l.now += 8 * time.Second }, func(*leaving) {}, 18 * time.Second},
 		"the store stood still": {"move x y", time.Second, func(l *leaving) {
 			l.play("submit k2 make x", "beat a k1", "wait 250ms", "beat a k1", "wait 250ms", "beat a k1", "wait 250ms", "beat a k1", "wait 250ms", "stored", "accepted a")
@@ -154,6 +156,34 @@ func TestACoordinatorIsGivenTime(t *testing.T) {
 			}
 			if got := l.left[:min(len(l.left), 1)]; !slices.Equal(got, want) {
 				t.Errorf("left out: %q, want %q first", l.left, want)
+			}
+		})
+	}
+}
+
+// A coordinator that says that it has dispatched is left when a grant has run out, unless something has landed by it since that was given,
+// or it has started again meanwhile.
+func TestACoordinatorWhoseGrantRunsOut(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		does []string
+		left []string
+	}{
+		"nothing lands":       {nil, []string{"a at 11s"}},
+		"something lands":     {[]string{"submit k2 make z", "stored", "accepted a", "assemble a k2", "ask a k2", "stored", "block k2=A3"}, nil},
+		"it has just started": {[]string{"restarted a", "beat a"}, nil},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			l := newLeaving(t, "move x y")
+			l.play("assemble a k1", "ask a k1", "stored", "dispatched a k1=A2", "stored")
+			l.passes(4*time.Second, time.Second, func() {})
+			l.play(c.does...)
+			if l.passes(10*time.Second, time.Second, func() {}); !slices.Equal(l.left, c.left) {
+				t.Errorf("left out: %q, want %q", l.left, c.left)
+			}
+			if st := l.m.Snapshot()[0]; st.Coordinator == "a" && c.left != nil {
+				t.Errorf("%s is with a again", st.Key)
 			}
 		})
 	}

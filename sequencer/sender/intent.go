@@ -168,11 +168,10 @@ type peer struct {
 	digest wire.Digest // of the intents that it should have
 	active int         // of them, those that are not dispatched: it has to be heard while there are any
 
-	since   time.Duration // since when it has done nothing with those; 0: there are none
-	from    uint64        // the head at that time
-	went    time.Duration // when it last did something
-	excused time.Duration // until when it may do nothing for a good reason
-	idle    time.Duration // until when it is left out for that
+	watched *intent       // for which it has its time; nil: it has none that could be carried out
+	began   moment        // of that
+	landed  moment        // when something last landed by it
+	idle    time.Duration // until when it is left out, as nothing lands by it
 	idles   int           // how often it was, in a row
 
 	list     uint64        // the number of the AskList that is not answered, or 0

@@ -15,7 +15,7 @@ const longest = 30 * time.Second
 func (m *Machine) peer(a ledger.Account) *peer {
 	p := m.peers[a]
 	if p == nil {
-		p = &peer{account: a, heard: m.now, listWait: m.cfg.ListEvery}
+		p = &peer{account: a, heard: m.now, listWait: m.cfg.ListEvery, landed: moment{m.now, m.head}}
 		m.peers[a] = p
 		m.listed = append(m.listed, p)
 	}
@@ -66,7 +66,8 @@ func (m *Machine) believe(it *intent) bool {
 // fail leaves a node out for a while, longer each time.
 func (m *Machine) fail(p *peer) {
 	p.failures++
-	p.since = 0
+	p.watched = nil
+	m.spare(p, 0)
 	p.until = m.now + min(m.cfg.AckTimeout<<min(p.failures-1, 16), longest)
 }
 
@@ -106,8 +107,7 @@ func (m *Machine) meet(p *peer, i wire.Incarnation) {
 			}
 		}
 	}
-	m.goesOn(p)
-	p.excused = max(p.excused, m.now+2*m.cfg.Patience) // what it has stored is judged first, when it has followed the ledger
+	m.spare(p, m.cfg.Patience) // what it has stored is judged first, when it has followed the ledger
 	m.askList(p)
 }
 
