@@ -54,9 +54,7 @@ func (m *Machine) excuse(gap time.Duration) {
 	}
 	for _, p := range m.listed {
 		p.heard = min(p.heard+gap, m.now)
-		for _, w := range []*moment{&p.began, &p.landed} {
-			w.at = max(w.at, min(w.at+gap, m.now))
-		}
+		p.began.at = max(p.began.at, min(p.began.at+gap, m.now))
 	}
 	for _, d := range m.working {
 		if d.open != nil {
