@@ -36,7 +36,7 @@ func (m *Machine) sweep() {
 	for _, w := range m.swept {
 		switch {
 		case !w.boarded: // it has gone with one before it
-		case w.inherited && w.state == dispatched && w.grant.ValidUntil <= m.head: // what it spends is free
+		case w.inherited && w.state == dispatched && w.until <= m.head: // what it spends is free
 			m.tell(w, final)
 		case w.doomed:
 		case w.state == included:

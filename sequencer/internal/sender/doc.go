@@ -76,8 +76,8 @@
 //     and then lost in the restore is not undone: an intent may be Reverted in the lost rows and land.
 //   - The chain stands still while intents wait for it, or have a deadline: Nudge asks for an empty transaction, after
 //     NudgeAfter, then after twice as long each time, up to 30 s (D19).
-//   - A coordinator leaves alone the first of its intents that could be carried out by the ledger's own states: after Patience, and
-//     some blocks, all that it has move. Or it says that it has dispatched, and nothing lands by it for the life of a grant. It is left
+//   - A coordinator leaves an intent alone that could be carried out by the ledger's own states: after Patience, and some blocks, all
+//     that it has move. Or it says that it has dispatched, and nothing lands by it for the life of a grant. It is left
 //     out for 2, 4, 8 … times as long, until something lands.
 //   - Rules that panic: a failure of the attempt, counted as one.
 //

@@ -24,6 +24,8 @@ type intent struct {
 	delegation *delegation   // the same, until it is dispatched
 	prev, next *intent       // in the delegation
 	since      time.Duration // when it was accepted
+	waits      moment        // from when on a coordinator has left it alone that could go on
+	waitsFor   *peer         // that coordinator
 
 	attempt *attempt      // the last that this start assembled for its delegation
 	asking  *grantAsk     // of the grant that is being stored
@@ -169,11 +171,10 @@ type peer struct {
 	digest wire.Digest // of the intents that it should have
 	active int         // of them, those that are not dispatched: it has to be heard while there are any
 
-	watched *intent       // for which it has its time; nil: it has none that could be carried out
-	began   moment        // of that
-	landed  moment        // when something last landed by it
-	idle    time.Duration // until when it is left out, as nothing lands by it
-	idles   int           // how often it was, in a row
+	spared moment        // from when on what it does not do is held against it
+	landed moment        // when something last landed by it
+	idle   time.Duration // until when it is left out, as nothing lands by it
+	idles  int           // how often it was, in a row
 
 	list     uint64        // the number of the AskList that is not answered, or 0
 	listSent time.Duration // when the last AskList was sent

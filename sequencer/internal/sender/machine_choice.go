@@ -66,7 +66,6 @@ func (m *Machine) believe(it *intent) bool {
 // fail leaves a node out for a while, longer each time.
 func (m *Machine) fail(p *peer) {
 	p.failures++
-	p.watched = nil
 	m.spare(p, 0)
 	p.until = m.now + min(m.cfg.AckTimeout<<min(p.failures-1, 16), longest)
 }

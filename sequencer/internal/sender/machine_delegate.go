@@ -155,9 +155,9 @@ func (m *Machine) acknowledged(it *intent, _ *happening) wire.Why {
 	m.to(it, Accepted)
 	it.since, it.expected, it.active, it.poor = m.now, it.with, true, false
 	it.with.digest.Add(it.Sequence, 1)
-	if it.with.active++; it.with.watched == nil {
-		it.with.watched = it
-		m.begins(&it.with.began, 0)
+	if it.with.active++; it.waitsFor != it.with {
+		it.waitsFor = it.with
+		m.begins(&it.waits, 0)
 	}
 	return wire.Done
 }

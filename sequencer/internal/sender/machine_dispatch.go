@@ -26,6 +26,9 @@ func (m *Machine) dispatchedBy(from ledger.Account, request wire.RequestID, body
 		}
 		m.tell(it, happening{event: handed, hash: item.Assembled, until: until, by: wire.Places(item.Endorsers)})
 		if it.state == Noting || it.state == Included {
+			if it.waitsFor = nil; m.peer(from).active > m.cfg.Batch {
+				m.spare(m.peer(from), 0) // others had to wait
+			}
 			m.mark(Mark{Sequence: it.Sequence, Dispatched: item.Assembled})
 			n.intents = append(n.intents, it)
 		}

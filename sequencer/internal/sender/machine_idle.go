@@ -7,9 +7,8 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// Nobody can know what a coordinator waits for that beats and asks and answers: perhaps it lies. So its owner watches one intent at a
-// time, the first of what a coordinator has that could go on. For that the coordinator has its time, whatever it does with others, and then
-// another one has the work.
+// Nobody can know what a coordinator waits for that beats and asks and answers: perhaps it lies. So it has its time for each intent that could
+// go on, whatever it does with others, and then another one has the work.
 
 // fewestBlocks is how many blocks a coordinator has at least, as what it builds on may have to be in one first.
 const fewestBlocks = 8
@@ -38,8 +37,8 @@ func (m *Machine) isOver(w moment, blocks uint64) bool {
 
 // spare holds nothing of before against a coordinator, and nothing for some time.
 func (m *Machine) spare(p *peer, after time.Duration) {
-	m.begins(&p.began, after)
-	m.begins(&p.landed, after)
+	m.begins(&p.spared, after)
+	m.begins(&p.landed, 0)
 }
 
 // manyBlocks come between two ticks only when this node was behind.
@@ -63,30 +62,22 @@ func (m *Machine) landedBy(it *intent, assembled ledger.Hash) {
 	}
 }
 
-// watch finds for which intent a coordinator has its time. With a new block an intent may be one that cannot be carried out for now.
-func (m *Machine) watch(p *peer, news bool) {
-	switch it := p.watched; {
-	case it == nil && !news:
-		return
-	case it != nil && (it.state == Waiting || it.with == p && it.state < Noting) && (!news || m.affords(it)):
-		return
-	}
-	p.watched = m.undoneBy(p)
-	m.begins(&p.began, 0)
-}
-
-// undoneBy returns the first intent of a coordinator that could be carried out, by the ledger's own states. As many are tried as are in one
-// request.
-func (m *Machine) undoneBy(p *peer) *intent {
-	tried := 0
+// leavesAlone reports whether a coordinator has left an intent alone for as long as it is waited for that could be carried out at each block
+// of that time, by the ledger's own states. As many are looked at as are in one request.
+func (m *Machine) leavesAlone(p *peer, news bool) bool {
+	seen := 0
 	for _, d := range m.working {
-		for it := d.first; it != nil && d.to == p && tried < m.cfg.Batch; it = it.next {
-			if tried++; it.state != Delegated && m.affords(it) {
-				return it
+		for it := d.first; it != nil && d.to == p && seen < m.cfg.Batch; it = it.next {
+			switch seen++; {
+			case it.waitsFor != p:
+			case news && !m.affords(it):
+				m.begins(&it.waits, 0)
+			case m.hadItsTime(p, it):
+				return true
 			}
 		}
 	}
-	return nil
+	return false
 }
 
 // affords reports whether an intent could be carried out by the ledger's own states.
@@ -95,10 +86,10 @@ func (m *Machine) affords(it *intent) bool {
 	return err == nil
 }
 
-// hadItsTime reports whether a coordinator has not dispatched what is watched for as long as it is waited for. One that has just
-// started, or that could not use a grant, has longer.
-func (m *Machine) hadItsTime(p *peer) bool {
-	return p.watched != nil && m.isOver(p.began, m.patientFor()) && !m.shuns(p)
+// hadItsTime reports whether a coordinator has not dispatched an intent for as long as it is waited for. One that has just started, or
+// that could not use a grant, has longer.
+func (m *Machine) hadItsTime(p *peer, it *intent) bool {
+	return m.isOver(it.waits, m.patientFor()) && m.isOver(p.spared, m.patientFor()) && !m.shuns(p)
 }
 
 // ranOut judges a coordinator by a grant that it has used in vain, if nothing has landed by it since that was given.

@@ -36,11 +36,10 @@ func (m *Machine) tick() {
 	}
 	m.working = slices.DeleteFunc(m.working, func(d *delegation) bool { return d.count == 0 && d.open == nil && d != m.current })
 	for _, p := range m.listed {
-		m.watch(p, news)
 		switch {
 		case p.active > 0 && p.account != m.cfg.Self && m.now-p.heard >= m.cfg.Silence:
 			m.lose(p)
-		case m.hadItsTime(p):
+		case m.leavesAlone(p, news):
 			m.leaveOut(p)
 		}
 	}
@@ -54,7 +53,7 @@ func (m *Machine) excuse(gap time.Duration) {
 	}
 	for _, p := range m.listed {
 		p.heard = min(p.heard+gap, m.now)
-		p.began.at = max(p.began.at, min(p.began.at+gap, m.now))
+		p.spared.at = max(p.spared.at, min(p.spared.at+gap, m.now))
 	}
 	for _, d := range m.working {
 		if d.open != nil {
