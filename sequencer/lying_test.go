@@ -23,12 +23,12 @@ const (
 	lyingRange = 20
 	lyingPace  = time.Second      // of one member's payments
 	lyingMost  = 15 * time.Second // of a hundred payments all but one take no longer
-	lyingPart  = 22 * time.Second // the same, where a liar goes on with a part
+	lyingPart  = 18 * time.Second // the same, where a liar goes on with a part, or hands over what it keeps
 	lyingPays  = 90               // of one member: five ranges nearly, and whole rounds of all purses
 )
 
 var (
-	// inPart are the lies of a coordinator that hands over what it keeps, or goes on with others: some payments wait twice.
+	// inPart are the lies of a coordinator that hands over what it keeps, or goes on with others: some payments wait a little longer.
 	inPart = []string{"submits nothing", "says that states are in use, and that there are others"}
 	// leftAlone are those of one that leaves alone what it was given, all of it or a part.
 	leftAlone = append([]string{"neither gives grants nor asks for them", "asks for no attempt", "asks for no endorsement"}, inPart...)

@@ -173,7 +173,7 @@ func TestACoordinatorWhoseGrantRunsOut(t *testing.T) {
 		"nothing lands":              {another, []string{"a at 11s"}},
 		"something lands":            {append(slices.Clone(another), "block k2=A3"), nil},
 		"it has just started":        {[]string{"restarted a", "beat a"}, nil},
-		"it was silent":              {[]string{"submit k2 make z", "stored", "accepted a", "wait 600ms"}, nil},
+		"it was silent":              {[]string{"submit k2 make z", "stored", "accepted a", "wait 1s"}, nil},
 		"this node has just started": {append([]string{"crash"}, another...), nil},
 	} {
 		t.Run(what, func(t *testing.T) {

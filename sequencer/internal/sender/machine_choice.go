@@ -15,7 +15,7 @@ const longest = 30 * time.Second
 func (m *Machine) peer(a ledger.Account) *peer {
 	p := m.peers[a]
 	if p == nil {
-		p = &peer{account: a, heard: m.now, listWait: m.cfg.ListEvery, landed: moment{m.now, m.head}}
+		p = &peer{account: a, heard: m.now, listWait: m.cfg.ListEvery}
 		m.peers[a] = p
 		m.listed = append(m.listed, p)
 	}

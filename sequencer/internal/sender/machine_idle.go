@@ -95,7 +95,7 @@ func (m *Machine) hadItsTime(p *peer, it *intent) bool {
 // ranOut judges a coordinator by a grant that it has used in vain, if nothing has landed by it since that was given.
 func (m *Machine) ranOut(it *intent) {
 	for _, g := range it.given {
-		if p := m.peers[g.to]; p != nil && g.Assembled == it.dispatched && m.isOver(p.landed, m.cfg.Contract.Life+1) && !m.shuns(p) {
+		if p := m.peers[g.to]; p != nil && g.Assembled == it.dispatched && m.isOver(p.landed, m.cfg.Contract.Life+1) {
 			m.leaveOut(p)
 		}
 	}
