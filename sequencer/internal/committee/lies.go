@@ -140,7 +140,7 @@ var lies = []lie{
 		}
 		return body
 	}},
-	{name: "dispatched", gains: 2 * liesRange * blockTime, what: "it says that it has dispatched what it was granted, and sends nothing", acts: func(n *node) { n.r.chain.frozen = n.account }},
+	{name: "dispatched", gains: 3 * liesRange * blockTime / 2, what: "it says that it has dispatched what it was granted, and sends nothing", acts: func(n *node) { n.r.chain.frozen = n.account }},
 	{name: "attempts", what: "it has no contents for anybody, and offers its own", says: func(_ *node, _ ledger.Account, body wire.Body) wire.Body {
 		if _, is := body.(wire.Attempts); is {
 			return wire.Attempts{}

@@ -35,7 +35,10 @@ func (m *Machine) sweep() {
 	}
 	for _, w := range m.swept {
 		switch {
-		case !w.boarded || w.doomed: // it has gone with one before it
+		case !w.boarded: // it has gone with one before it
+		case w.inherited && w.state == dispatched && w.until <= m.head: // what it spends is free
+			m.tell(w, final)
+		case w.doomed:
 		case w.state == included:
 			m.landed(w)
 		case w.state >= storing && w.grant.ValidUntil <= m.head:

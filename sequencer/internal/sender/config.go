@@ -33,7 +33,7 @@ type Config struct {
 	RegrantAfter time.Duration // for which a grant keeps others waiting (default 2s)
 	ListEvery    time.Duration // between two lists of one coordinator, at least (default 1s)
 	NudgeAfter   time.Duration // without a block, while one is waited for (default 2.5s)
-	Patience     time.Duration // with a coordinator by which nothing lands, and eight blocks at least (default 10s)
+	Patience     time.Duration // with a coordinator that leaves an intent alone, and eight blocks at least (default 10s)
 	Tries        int           // of an intent that fails for no good reason (default 3)
 	Batch        int           // attempts that are assembled at once (default 64)
 

@@ -24,6 +24,8 @@ type intent struct {
 	delegation *delegation   // the same, until it is dispatched
 	prev, next *intent       // in the delegation
 	since      time.Duration // when it was accepted
+	waits      moment        // from when on a coordinator has left it alone that could go on
+	waitsFor   *peer         // that coordinator
 
 	attempt *attempt      // the last that this start assembled for its delegation
 	asking  *grantAsk     // of the grant that is being stored
@@ -169,12 +171,10 @@ type peer struct {
 	digest wire.Digest // of the intents that it should have
 	active int         // of them, those that are not dispatched: it has to be heard while there are any
 
-	since   time.Duration // since when it has done nothing with those; 0: there are none
-	from    uint64        // the head at that time
-	went    time.Duration // when it last did something
-	excused time.Duration // until when it may do nothing for a good reason
-	idle    time.Duration // until when it is left out for that
-	idles   int           // how often it was, in a row
+	spared moment        // from when on what it does not do is held against it
+	landed moment        // when something last landed by it
+	idle   time.Duration // until when it is left out, as nothing lands by it
+	idles  int           // how often it was, in a row
 
 	list     uint64        // the number of the AskList that is not answered, or 0
 	listSent time.Duration // when the last AskList was sent

@@ -66,7 +66,7 @@ func (m *Machine) believe(it *intent) bool {
 // fail leaves a node out for a while, longer each time.
 func (m *Machine) fail(p *peer) {
 	p.failures++
-	p.since = 0
+	m.spare(p, 0)
 	p.until = m.now + min(m.cfg.AckTimeout<<min(p.failures-1, 16), longest)
 }
 
@@ -106,8 +106,7 @@ func (m *Machine) meet(p *peer, i wire.Incarnation) {
 			}
 		}
 	}
-	m.goesOn(p)
-	p.excused = max(p.excused, m.now+2*m.cfg.Patience) // what it has stored is judged first, when it has followed the ledger
+	m.spare(p, m.cfg.Patience) // what it has stored is judged first, when it has followed the ledger
 	m.askList(p)
 }
 

@@ -155,8 +155,9 @@ func (m *Machine) acknowledged(it *intent, _ *happening) wire.Why {
 	m.to(it, Accepted)
 	it.since, it.expected, it.active, it.poor = m.now, it.with, true, false
 	it.with.digest.Add(it.Sequence, 1)
-	if it.with.active++; it.with.since == 0 {
-		m.givesTime(it.with)
+	if it.with.active++; it.waitsFor != it.with {
+		it.waitsFor = it.with
+		m.begins(&it.waits, 0)
 	}
 	return wire.Done
 }

@@ -26,7 +26,9 @@ func (m *Machine) dispatchedBy(from ledger.Account, request wire.RequestID, body
 		}
 		m.tell(it, happening{event: handed, hash: item.Assembled, until: until, by: wire.Places(item.Endorsers)})
 		if it.state == Noting || it.state == Included {
-			m.goesOn(m.peer(from))
+			if it.waitsFor = nil; m.peer(from).active > m.cfg.Batch {
+				m.spare(m.peer(from), 0) // others had to wait
+			}
 			m.mark(Mark{Sequence: it.Sequence, Dispatched: item.Assembled})
 			n.intents = append(n.intents, it)
 		}
@@ -79,7 +81,7 @@ func (m *Machine) returnedBy(from ledger.Account, body wire.Returned) {
 		}
 		if g := it.grant; g != nil && g.to == from && g.Delegation == item.Delegation {
 			it.young = 0
-			m.peer(from).excused = m.now + longest + m.cfg.Patience // if this node is behind its grants are of no use, and it is set aside
+			m.spare(m.peer(from), longest) // if this node is behind its grants are of no use, and it is set aside
 		}
 		if !it.has(from, item.Delegation) {
 			continue

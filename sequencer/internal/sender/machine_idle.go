@@ -1,12 +1,14 @@
 package sender
 
 import (
+	"time"
+
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// Nobody can know what a coordinator waits for that beats and asks and answers: perhaps it lies. So one that dispatches nothing of
-// what it was given has its time, and then another one has the work.
+// Nobody can know what a coordinator waits for that beats and asks and answers: perhaps it lies. So it has its time for each intent that could
+// go on, whatever it does with others, and then another one has the work.
 
 // fewestBlocks is how many blocks a coordinator has at least, as what it builds on may have to be in one first.
 const fewestBlocks = 8
@@ -17,14 +19,26 @@ func (m *Machine) patientFor() uint64 {
 	return max(fewestBlocks, m.cfg.Contract.Life/2+m.cfg.Contract.Depth+2)
 }
 
-// givesTime begins the time of a coordinator.
-func (m *Machine) givesTime(p *peer) { p.since, p.from = max(m.now, 1), m.head }
+// moment is when a wait began.
+type moment struct {
+	at   time.Duration
+	head uint64
+}
 
-// goesOn begins the time of a coordinator anew that has done something, or could not.
-func (m *Machine) goesOn(p *peer) {
-	if p.went = m.now; p.since > 0 {
-		m.givesTime(p)
-	}
+// begins begins a wait, later than now if something is in its way.
+func (m *Machine) begins(w *moment, after time.Duration) {
+	w.at, w.head = max(w.at, m.now+after), m.head
+}
+
+// isOver reports whether a wait has lasted for as long as a coordinator is waited for, and for so many blocks.
+func (m *Machine) isOver(w moment, blocks uint64) bool {
+	return m.now-w.at >= m.cfg.Patience && m.head >= w.head+blocks
+}
+
+// spare holds nothing of before against a coordinator, and nothing for some time.
+func (m *Machine) spare(p *peer, after time.Duration) {
+	m.begins(&p.spared, after)
+	m.begins(&p.landed, 0)
 }
 
 // manyBlocks come between two ticks only when this node was behind.
@@ -34,19 +48,7 @@ const manyBlocks = 4
 func (m *Machine) forgive() {
 	for _, p := range m.listed {
 		p.idle, p.idles = 0, 0
-		m.goesOn(p)
-	}
-}
-
-// comesBack goes on with the time of a coordinator that gives work back which comes to it again and again: it has it from the first
-// time on.
-func (m *Machine) comesBack(r rest) {
-	p := r.by
-	if p == nil || r.since <= p.went || p.since > 0 && p.since <= r.since {
-		return
-	}
-	if p.since = r.since; m.hadItsTime(p) {
-		m.judgeIdle(p, m.affords(r.it))
+		m.spare(p, 0)
 	}
 }
 
@@ -55,45 +57,23 @@ func (m *Machine) landedBy(it *intent, assembled ledger.Hash) {
 	for _, g := range it.given {
 		if p := m.peers[g.to]; p != nil && g.Assembled == assembled {
 			p.idle, p.idles = 0, 0
-			m.goesOn(p)
+			m.begins(&p.landed, 0)
 		}
 	}
 }
 
-// hadItsTime reports whether a coordinator has done nothing for as long as it is waited for. One that
-// has just started, or that could not use a grant, has longer.
-func (m *Machine) hadItsTime(p *peer) bool {
-	return p.since > 0 && m.now >= p.excused && m.now-p.since >= m.cfg.Patience && m.head >= p.from+m.patientFor() && !m.shuns(p)
-}
-
-// judgeIdle leaves a coordinator out that has had its time, for twice as long, and for longer each time until something lands by
-// it: perhaps nobody could have done more. If none of what it has can be carried out, it has its time anew.
-func (m *Machine) judgeIdle(p *peer, undone bool) {
-	if !undone {
-		m.givesTime(p)
-		return
-	}
-	p.idles++
-	p.idle = m.now + m.cfg.Patience<<min(p.idles, 8)
-	m.lose(p)
-	m.do(Blame{Member: p.account, For: LandsNothing})
-}
-
-// shuns reports whether a node is left out for what it has done, or has not. It is asked all the same if there is no other.
-func (m *Machine) shuns(p *peer) bool { return p.idle > m.now || m.blames(p.account) }
-
-// leavesUndone reports whether a coordinator has an intent that could go on, by what this node knows. Of those that it has asked for
-// in vain, as many are tried as are in one request.
-func (m *Machine) leavesUndone(p *peer) bool {
-	tried := 0
+// leavesAlone reports whether a coordinator has left an intent alone for as long as it is waited for that could be carried out at each block
+// of that time, by the ledger's own states. As many are looked at as are in one request.
+func (m *Machine) leavesAlone(p *peer, news bool) bool {
+	seen := 0
 	for _, d := range m.working {
-		for it := d.first; it != nil && d.to == p && tried < m.cfg.Batch; it = it.next {
-			switch {
-			case it.state == Delegated || it.attempt == nil && it.poor:
-			case it.attempt != nil || m.affords(it):
+		for it := d.first; it != nil && d.to == p && seen < m.cfg.Batch; it = it.next {
+			switch seen++; {
+			case it.waitsFor != p:
+			case news && !m.affords(it):
+				m.begins(&it.waits, 0)
+			case m.hadItsTime(p, it):
 				return true
-			default:
-				tried++
 			}
 		}
 	}
@@ -105,3 +85,30 @@ func (m *Machine) affords(it *intent) bool {
 	_, err := ask(m.cfg.Rules, domain.Call{Intent: it.name(m.cfg.Self), Payload: it.Payload}, m.cfg.Book)
 	return err == nil
 }
+
+// hadItsTime reports whether a coordinator has not dispatched an intent for as long as it is waited for. One that has just started, or
+// that could not use a grant, has longer.
+func (m *Machine) hadItsTime(p *peer, it *intent) bool {
+	return m.isOver(it.waits, m.patientFor()) && m.isOver(p.spared, m.patientFor()) && !m.shuns(p)
+}
+
+// ranOut judges a coordinator by a grant that it has used in vain, if nothing has landed by it since that was given.
+func (m *Machine) ranOut(it *intent) {
+	for _, g := range it.given {
+		if p := m.peers[g.to]; p != nil && g.Assembled == it.dispatched && m.isOver(p.landed, m.cfg.Contract.Life+1) {
+			m.leaveOut(p)
+		}
+	}
+}
+
+// leaveOut leaves a coordinator out by which nothing lands, for twice as long, and for longer each time until something does: perhaps
+// nobody could have done more.
+func (m *Machine) leaveOut(p *peer) {
+	p.idles++
+	p.idle = m.now + m.cfg.Patience<<min(p.idles, 8)
+	m.lose(p)
+	m.do(Blame{Member: p.account, For: LandsNothing})
+}
+
+// shuns reports whether a node is left out for what it has done, or has not. It is asked all the same if there is no other.
+func (m *Machine) shuns(p *peer) bool { return p.idle > m.now || m.blames(p.account) }

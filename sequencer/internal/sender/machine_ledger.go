@@ -166,11 +166,6 @@ func (m *Machine) finalize() {
 // turn moves what no coordinator has accepted to the node of the new range, and the rest some time later, so that what
 // is nearly done is done (D17).
 func (m *Machine) turn() {
-	for _, p := range m.listed {
-		if p.active == 0 {
-			p.since = 0
-		}
-	}
 	to, _ := m.choice()
 	for _, d := range m.working {
 		switch {

@@ -14,20 +14,18 @@ func (m *Machine) moved(it *intent, h *happening) wire.Why {
 		m.over(it, h.hash)
 	case expired:
 		m.over(it, it.dispatched)
+		m.ranOut(it)
 	case returned, forgotten, returnedFaulty:
 		it.young = 0
 	default:
 	}
 	to, _ := m.choice()
-	r := rest{it: it, until: m.now + firstPause}
-	if h.event == returned && to == it.with {
-		r.by, r.since = to, to.since
-	}
+	rests := h.event == returnedFaulty || h.event == returned && to == it.with // or the two of them would play ball
 	m.leave(it)
 	it.why = h.event.String()
 	m.to(it, Waiting)
-	if r.by != nil || h.event == returnedFaulty {
-		m.resting = append(m.resting, r) // or the two of them would play ball
+	if rests {
+		m.resting = append(m.resting, rest{it: it, until: m.now + firstPause})
 		return wire.Done
 	}
 	m.queue(it)
@@ -38,20 +36,16 @@ func (m *Machine) moved(it *intent, h *happening) wire.Why {
 type rest struct {
 	it    *intent
 	until time.Duration
-	by    *peer         // that has returned it, though it comes first; nil: it was refused
-	since time.Duration // since when that one has done nothing
 }
 
 // rested queues what has rested.
 func (m *Machine) rested() {
 	for len(m.resting) > 0 && m.resting[0].until <= m.now {
-		r := m.resting[0]
-		it := r.it
+		it := m.resting[0].it
 		m.resting = m.resting[1:]
 		if it.state != Waiting {
 			continue
 		}
-		m.comesBack(r)
 		if to, avoid := m.another(it); len(it.refusers) > 0 && to != nil {
 			m.elsewhere(it, to, avoid)
 		} else {
@@ -94,8 +88,6 @@ func (m *Machine) detach(it *intent) {
 	}
 	if it.active {
 		it.active = false
-		if it.expected.active--; it.expected.active == 0 {
-			it.expected.since = 0
-		}
+		it.expected.active--
 	}
 }

@@ -15,10 +15,11 @@ func (m *Machine) tick() {
 	if m.head > m.reached+manyBlocks {
 		m.forgive()
 	}
+	news := m.head != m.reached
 	m.reached = m.head
 	if len(m.commits) > 0 && m.now-m.storedAt >= m.cfg.Silence { // nobody goes on with what is not stored here
 		for _, p := range m.listed {
-			m.goesOn(p)
+			m.spare(p, 0)
 		}
 	}
 	for _, d := range m.working {
@@ -36,11 +37,10 @@ func (m *Machine) tick() {
 	m.working = slices.DeleteFunc(m.working, func(d *delegation) bool { return d.count == 0 && d.open == nil && d != m.current })
 	for _, p := range m.listed {
 		switch {
-		case p.active == 0:
-		case p.account != m.cfg.Self && m.now-p.heard >= m.cfg.Silence:
+		case p.active > 0 && p.account != m.cfg.Self && m.now-p.heard >= m.cfg.Silence:
 			m.lose(p)
-		case m.hadItsTime(p):
-			m.judgeIdle(p, m.leavesUndone(p))
+		case m.leavesAlone(p, news):
+			m.leaveOut(p)
 		}
 	}
 	m.nudge()
@@ -53,9 +53,7 @@ func (m *Machine) excuse(gap time.Duration) {
 	}
 	for _, p := range m.listed {
 		p.heard = min(p.heard+gap, m.now)
-		if p.since > 0 {
-			p.since = min(p.since+gap, m.now)
-		}
+		p.spared.at = max(p.spared.at, min(p.spared.at+gap, m.now))
 	}
 	for _, d := range m.working {
 		if d.open != nil {
