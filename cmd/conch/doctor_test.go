@@ -2,17 +2,11 @@ package main_test
 
 import (
 	"fmt"
-	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
-	"github.com/conchhq/conch/internal/pg/postmaster"
-	"github.com/conchhq/conch/internal/proctest"
 	"github.com/conchhq/conch/internal/runtest"
 )
 
@@ -39,55 +33,15 @@ func judged(found []finding, check string) finding {
 	return finding{}
 }
 
-// psql returns the path of psql, which is usually installed with the server.
-func psql(t *testing.T) string {
-	t.Helper()
-	bin, err := postmaster.Binaries(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(bin, "psql")); err == nil {
-		return filepath.Join(bin, "psql")
-	}
-	found, err := exec.LookPath("psql")
-	if err != nil {
-		t.Skip("psql is neither beside the server's programs nor in the PATH")
-	}
-	return found
-}
-
-// grantedTo runs deploy/grants.sql and returns the URLs of a node, a fencer and an observer.
-func grantedTo(t *testing.T, db *pgtest.DB) (node, fencer, observer string) {
-	t.Helper()
-	args := []string{"-X", "-q", db.URL, "-f", filepath.FromSlash("../../deploy/grants.sql")}
-	var urls []string
-	for _, role := range []string{"node", "fence", "observer"} {
-		name := db.Name + "_" + role
-		args = append(args, "-v", role+"="+name)
-		u, err := url.Parse(db.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u.User = url.User(name)
-		urls = append(urls, u.String())
-	}
-	for _, role := range []string{"node", "fence", "observer"} {
-		args = append(args, "-c", fmt.Sprintf("ALTER ROLE %s_%s LOGIN", db.Name, role))
-	}
-	if out, err := proctest.Output(t, exec.Command(psql(t), args...), patience); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return urls[0], urls[1], urls[2]
-}
-
 // S29: deploy/grants.sql grants a node what doctor asks for.
 func TestDoctorUnderTheGrants(t *testing.T) {
 	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
-	node, fencer, observer := grantedTo(t, db)
+	c := pgtest.Granted(t, db)
+	fencer := c.As(t, c.Fence)
 	leader(t, db, "payments", "one")
-	for address, status := range map[string]string{db.URL: "ok", node: "ok", observer: "warn", fencer: "fail"} {
+	for address, status := range map[string]string{db.URL: "ok", c.As(t, c.Node): "ok", c.As(t, c.Observer): "warn", fencer: "fail"} {
 		found := examined(t, address)
 		if f := judged(found, "privileges"); f.Status != status {
 			t.Errorf("the finding is %+v, want %s", f, status)

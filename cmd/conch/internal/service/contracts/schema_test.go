@@ -48,8 +48,8 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 	if err := tables.Check(t.Context()); err != nil {
 		t.Errorf("after the refusals: %v", err)
 	}
-	run(t, db.Connect(t), `UPDATE conch.sequencer_intents SET ended = true`)
-	run(t, db.Connect(t), `DELETE FROM conch.sequencer_dispatches`)
+	pgtest.Exec(t, db.Connect(t), `UPDATE conch.sequencer_intents SET ended = true`)
+	pgtest.Exec(t, db.Connect(t), `DELETE FROM conch.sequencer_dispatches`)
 	if err := node.SchemaDown(t.Context(), cfg, kinds, nil); err != nil {
 		t.Fatal(err)
 	}
