@@ -33,7 +33,7 @@ func listens(t *testing.T, db *pgtest.DB) <-chan heard {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	news, over := make(chan heard, 100), make(chan struct{})
+	news, over := make(chan heard, 1000), make(chan struct{})
 	t.Cleanup(func() {
 		cancel()
 		pgtest.Within(t, patience, "the listener ends", func() { <-over })

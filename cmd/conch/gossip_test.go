@@ -5,7 +5,6 @@ package main_test
 import (
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -238,22 +237,9 @@ func (m *machine) news() (topics []string) {
 // sends sends a request, with a JSON body if it is a POST.
 func (m *machine) sends(method, path, body string) (code int, text string) {
 	m.t.Helper()
-	r, err := http.NewRequestWithContext(m.t.Context(), method, m.api()+path, strings.NewReader(body))
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	header := http.Header{}
 	if method == http.MethodPost {
-		r.Header.Set("Content-Type", "application/json")
+		header = inJSON
 	}
-	r.Close = true
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	all, err := io.ReadAll(answer.Body)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return answer.StatusCode, string(all)
+	return sends(m.t, method, m.api()+path, body, header)
 }

@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -21,21 +22,40 @@ func status(t *testing.T, url, token string) int {
 
 func asked(t *testing.T, method, url, token string) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	header := http.Header{}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	code, _ := sends(t, method, url, "", header)
+	return code
+}
+
+// sends sends a request over a connection of its own, and returns the answer.
+func sends(t testing.TB, method, url, body string, header http.Header) (code int, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), longPatience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
 	req.Close = true
+	if header != nil {
+		req.Header = header
+	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = res.Body.Close()
-	return res.StatusCode
+	defer func() { _ = res.Body.Close() }()
+	all, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(all)
 }
+
+var inJSON = http.Header{"Content-Type": {"application/json"}}
 
 func get(t *testing.T, url string) (int, map[string]any) {
 	t.Helper()
@@ -47,21 +67,7 @@ func get(t *testing.T, url string) (int, map[string]any) {
 
 func page(t *testing.T, url string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Close = true
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(text)
+	return sends(t, http.MethodGet, url, "", nil)
 }
 
 // The database restarts under a node: the gate shuts, the log says so loudly, and the node

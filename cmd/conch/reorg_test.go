@@ -3,8 +3,6 @@
 package main_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -22,7 +20,7 @@ func TestReorgWithAForeignTransaction(t *testing.T) {
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
 	line := newFaultyProxy(t, chain, 1)
 	n := senderAt(t, "n1", db.URL, line.url, "", "finality = 2", "finality = 4")
-	ear := listen(t, db.URL)
+	ear := &ear{heard: listens(t, db)}
 	asked := requested(t, n, 0, 3)
 	books := openBooks(t, db.URL)
 	until(t, "all are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 3 })
@@ -139,44 +137,8 @@ func TestFinalInOtherBlocks(t *testing.T) {
 
 // ear collects notifications about slots. (S23)
 type ear struct {
-	heard chan said
-	all   []said
-}
-
-type said struct {
-	Nonce     int
-	State     string
-	BlockHash string `json:"block_hash"`
-}
-
-func listen(t *testing.T, url string) *ear {
-	t.Helper()
-	e := &ear{heard: make(chan said, 1000)}
-	conn := openBooks(t, url).conn
-	ctx, enough := context.WithCancel(t.Context())
-	t.Cleanup(func() {
-		enough()
-		for range e.heard { // until the reader of the connection has ended
-			continue
-		}
-	})
-	if _, err := conn.Exec(t.Context(), `LISTEN pending_tx_new; LISTEN pending_tx_update`); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(e.heard)
-		for {
-			n, err := conn.WaitForNotification(ctx)
-			if err != nil {
-				return // the test is over
-			}
-			var one said
-			if json.Unmarshal([]byte(n.Payload), &one) == nil {
-				e.heard <- one
-			}
-		}
-	}()
-	return e
+	heard <-chan heard
+	all   []heard
 }
 
 // states returns the states that notifications gave for a slot, in order. It ignores in_block and
@@ -187,7 +149,7 @@ func (e *ear) states(nonce int) string {
 	}
 	var states []string
 	for _, one := range e.all {
-		if one.Nonce == nonce && (one.BlockHash != "" || one.State != "in_block" && one.State != "finalized") {
+		if one.Nonce == uint64(nonce) && (one.BlockHash != "" || one.State != "in_block" && one.State != "finalized") {
 			if len(states) == 0 || states[len(states)-1] != one.State {
 				states = append(states, one.State)
 			}

@@ -19,9 +19,10 @@ type simReport struct {
 	Stats map[string]int64
 }
 
-func TestSimElection(t *testing.T) {
-	t.Parallel()
-	args := []string{"sim", "election", "--nodes", "4", "--seed", "7", "--json"}
+// alike simulates twice with equal flags, which give equal runs without a violation.
+func alike(t *testing.T, flags string, nodes int) simReport {
+	t.Helper()
+	args := append(strings.Fields("sim "+flags), "--nodes", strconv.Itoa(nodes), "--seed", "7", "--json")
 	first := conch(t, args...)
 	if again := conch(t, args...); again.out != first.out {
 		t.Errorf("equal flags gave\n%s and\n%s, want the same", first.out, again.out)
@@ -32,30 +33,52 @@ func TestSimElection(t *testing.T) {
 		t.Error("violations is null rather than empty")
 	}
 	r := decode[simReport](t, first.done(t))
-	if r.Seed != 7 || r.Nodes != 4 || r.Steps == 0 || len(r.Violations) != 0 {
-		t.Errorf("sim prints %+v, want seed 7, 4 nodes, steps and no violations", r)
+	if r.Seed != 7 || r.Nodes != nodes || r.Steps == 0 || len(r.Violations) != 0 {
+		t.Errorf("sim prints %+v, want seed 7, %d nodes, steps and no violations", r, nodes)
 	}
-	if table := conch(t, "sim", "election", "--seed", "7").done(t); !strings.Contains(table, "no invariant was violated") {
-		t.Errorf("the table is %q, want that no invariant was violated", table)
+	return r
+}
+
+// shownAgain simulates without a rule: the printed command shows the same violation again.
+func shownAgain(t *testing.T, kind, rule string, flags ...string) simReport {
+	t.Helper()
+	broken := conch(t, append([]string{"sim", kind, "--break", rule, "--json"}, flags...)...)
+	r := decode[simReport](t, broken.out)
+	if broken.code != 1 || len(r.Violations) == 0 || !strings.Contains(broken.err, "see it again with: conch-lab sim "+kind+" ") {
+		t.Fatalf("exit code %d, %d violations, stderr %s; want 1, some, and a command to repeat it", broken.code, len(r.Violations), broken.err)
 	}
+	v := r.Violations[0]
+	replay := conch(t, append(strings.Fields(v.Replay)[1:], "--json")...)
+	again := decode[simReport](t, replay.out).Violations
+	if replay.code != 1 || len(again) == 0 || again[0].Invariant != v.Invariant || again[0].Step != v.Step {
+		t.Errorf("%s shows %+v, want %+v", v.Replay, again, v)
+	}
+	return r
+}
+
+// narrates wants what a simulation prints to have some parts.
+func narrates(t *testing.T, flags string, parts ...string) {
+	t.Helper()
+	story := conch(t, strings.Fields("sim "+flags)...).done(t)
+	for _, want := range parts {
+		if !strings.Contains(story, want) {
+			t.Errorf("sim %s lacks %q:\n%s", flags, want, story)
+		}
+	}
+}
+
+func TestSimElection(t *testing.T) {
+	t.Parallel()
+	alike(t, "election", 4)
+	narrates(t, "election --seed 7", "no invariant was violated")
 }
 
 // Without a rule there are violations, and the printed command shows the same one again.
 func TestSimShowsWhatARuleIsFor(t *testing.T) {
 	t.Parallel()
-	many := conch(t, "sim", "election", "--runs", "200", "--break", "strict", "--json")
-	if many.code != 1 || !strings.Contains(many.err, "see it again with: conch-lab sim election ") {
-		t.Fatalf("exit code %d, stderr %s; want 1 and a command to repeat it", many.code, many.err)
-	}
-	r := decode[simReport](t, many.out)
-	if r.Stats["runs"] != 200 || r.Stats["violating_runs"] == 0 || len(r.Violations) == 0 || len(r.Violations) > 20 {
-		t.Fatalf("200 runs without a rule: %d violations, stats %v; want 1 to 20 listed", len(r.Violations), r.Stats)
-	}
-	v := r.Violations[0]
-	replay := conch(t, append(strings.Fields(v.Replay)[1:], "--json")...)
-	again := decode[simReport](t, replay.out)
-	if replay.code != 1 || len(again.Violations) == 0 || again.Violations[0].Invariant != v.Invariant || again.Violations[0].Step != v.Step {
-		t.Errorf("%s shows %+v, want %+v", v.Replay, again.Violations, v)
+	r := shownAgain(t, "election", "strict", "--runs", "200")
+	if r.Stats["runs"] != 200 || r.Stats["violating_runs"] == 0 || len(r.Violations) > 20 {
+		t.Errorf("200 runs without a rule: %d violations, stats %v; want 1 to 20 listed", len(r.Violations), r.Stats)
 	}
 }
 

@@ -8,14 +8,9 @@ import (
 // Equal flags give equal runs, a small crowd is told, and a broken rule prints the command that shows it again.
 func TestSimGossip(t *testing.T) {
 	t.Parallel()
-	args := []string{"sim", "gossip", "--nodes", "12", "--electors", "5", "--seed", "7", "--rounds", "100", "--loss", "5", "--json"}
-	first := conch(t, args...)
-	if again := conch(t, args...); again.out != first.out {
-		t.Errorf("equal flags gave\n%s and\n%s, want the same", first.out, again.out)
-	}
-	r := decode[simReport](t, first.done(t))
-	if r.Seed != 7 || r.Nodes != 12 || len(r.Violations) != 0 || r.Stats["agreements"] == 0 || r.Stats["bytes"] == 0 {
-		t.Errorf("sim prints %+v, want seed 7, 12 nodes, agreements and no violations", r)
+	r := alike(t, "gossip --electors 5 --rounds 100 --loss 5", 12)
+	if r.Stats["agreements"] == 0 || r.Stats["bytes"] == 0 {
+		t.Errorf("sim prints %+v, want agreements", r)
 	}
 	for _, figure := range []string{
 		"agreements", "agreement_tenths_max", "needless_reigns", "without_leader_tenths", "two_leaders_tenths", "messages", "bytes", "overlay_bytes",
@@ -24,21 +19,8 @@ func TestSimGossip(t *testing.T) {
 			t.Errorf("the report lacks %s: %v", figure, r.Stats)
 		}
 	}
-	story := conch(t, "sim", "gossip", "--story", "leader-killed").done(t)
-	for _, want := range []string{"leads, reign 1", "dies", "leads, reign 2", "no invariant was violated"} {
-		if !strings.Contains(story, want) {
-			t.Errorf("the story lacks %q:\n%s", want, story)
-		}
-	}
-	broken := conch(t, "sim", "gossip", "--break", "own-signature", "--json")
-	v := decode[simReport](t, broken.out).Violations
-	if broken.code != 1 || len(v) == 0 || !strings.Contains(broken.err, "see it again with: conch-lab sim gossip ") {
-		t.Fatalf("exit code %d, %d violations, stderr %s; want 1, some, and a command to repeat it", broken.code, len(v), broken.err)
-	}
-	replay := conch(t, append(strings.Fields(v[0].Replay)[1:], "--json")...)
-	if again := decode[simReport](t, replay.out); replay.code != 1 || len(again.Violations) == 0 || again.Violations[0].Step != v[0].Step {
-		t.Errorf("%s shows %+v, want %+v", v[0].Replay, again.Violations, v[0])
-	}
+	narrates(t, "gossip --story leader-killed", "leads, reign 1", "dies", "leads, reign 2", "no invariant was violated")
+	shownAgain(t, "gossip", "own-signature")
 	// Without a seed it says which one it has taken, and several runs begin with it.
 	for flags, want := range map[string]uint64{"--nodes 3 --scene cold": 1, "--nodes 3 --scene cold --runs 2": 1} {
 		said := conch(t, append(strings.Fields("sim gossip --json --rounds 100 "), strings.Fields(flags)...)...)
