@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -85,41 +84,4 @@ func TestAPairSharesAContract(t *testing.T) {
 	last := p.asks(bank, "all that is left", fmt.Sprintf(`{"pay": {"from": "office", "to": "desk", "amount": %d}}`, 100-2*(len(paths)+3)))
 	p.ends(bank, last, "confirmed")
 	tellsNoSecret(t, bank.text()+leader.text()+other.text())
-}
-
-// I10: a contract whose chain is away when the node starts waits for it alone; what the node shows of it says so.
-func TestAnotherChainIsAway(t *testing.T) {
-	runtest.LongRun(t)
-	t.Parallel()
-	p := newParties(t, 1, "bank")
-	bank := p.all[0]
-	bank.stop(syscall.SIGTERM)
-	const far = "0x00000000000000000000000000000000000000fa"
-	second := strings.NewReplacer(p.address, far, `"ops"`, `"far"`).Replace(p.table)
-	text := strings.Replace(p.file(bank), "[[accounts]]", "[[chains]]\nname = \"far\"\nkind = \"evm\"\nurl = \"http://127.0.0.1:1\"\nchain_id = 4242\n"+
-		"[[accounts]]\nname = \"far\"\nchain = \"far\"\nkeystore = \"key.json\"\npassword_file = \"password\"\n[[accounts]]", 1)
-	bank.write(text + second)
-	p.start(bank)
-	p.ends(bank, p.asks(bank, "funds", `{"issue": {"to": "office", "amount": 100}}`), "confirmed")
-	_, answer := get(t, bank.api()+"/v1/contracts")
-	all, _ := answer["contracts"].([]any)
-	if len(all) != 2 {
-		t.Fatalf("the node lists %v, want both contracts", answer)
-	}
-	for _, one := range all {
-		one, _ := one.(map[string]any)
-		why, unread := one["unread"].(string)
-		if unread != (one["address"] == far) || unread != (one["final"] == nil) || unread != (one["coordinator"] == nil) || unread && !strings.Contains(why, "the chain cannot be asked") {
-			t.Errorf("a contract is shown as %v, want no height of that on the chain that is away, and why", one)
-		}
-	}
-	bank.says("the contracts of a chain wait for it", "contract", far, "chain", 4242.0, "contracts", 1.0)
-	if n := bank.count("a contract cannot be read"); n > 0 {
-		t.Errorf("the outage of a chain is told of %d times for a contract", n)
-	}
-	code, refused := post(t, bank.api()+"/v1/contracts/"+far+"/transactions", `{"request":{"issue":{"to":"office","amount":1}}}`)
-	if detail, _ := refused["detail"].(string); code != http.StatusServiceUnavailable || refused["type"] != "urn:conch:problem:contract-unread" || !strings.Contains(detail, "nothing was stored") {
-		t.Errorf("a transaction of it is answered with %d %v, want a refusal that blames the chain", code, refused)
-	}
-	conch(t, "contract", "show", far, "--node", bank.api()).refused(t, 1, "cannot be read now", "the chain cannot be asked")
 }

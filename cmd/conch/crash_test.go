@@ -3,7 +3,6 @@
 package main_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -96,49 +95,6 @@ func TestKilledBetweenPersistAndSend(t *testing.T) {
 		if want := stored[tx.Nonce]; want[0] != tx.Hash {
 			t.Errorf("nonce %d: stored %v, but %s is in the chain, want the same", tx.Nonce, want, tx.Hash)
 		}
-	}
-}
-
-// A leader is killed after it sent bytes and before the answer came: the successor finds them in a block, or sends the
-// same bytes again, and signs nothing. (S20)
-func TestKilledBeforeTheAnswer(t *testing.T) {
-	runtest.LongRun(t)
-	t.Parallel()
-	for _, where := range []string{"in the pool", "in a block", "in a final block"} {
-		t.Run(where, func(t *testing.T) {
-			t.Parallel()
-			db, chain := migrated(t), startDevnode(t, "--block-time", "0")
-			proxy := newHoldingProxy(t, chain, db.URL)
-			stopped := proxy.keep(true)
-			one := senderAt(t, "n1", db.URL, proxy.url, "").leads(1)
-			many := callersOf(t, one)
-			many.wants(0, 1) // only one, so that all are in one request
-			happens(t, "the node took them, and the answer is on its way", stopped)
-			one.stop(syscall.SIGKILL)
-			stored := attempts(t, db)
-			blocks := map[string]int{"in the pool": 0, "in a block": 1, "in a final block": 5}[where]
-			for range blocks {
-				chain.call("dev_mine")
-			}
-			after := newHoldingProxy(t, chain, db.URL)
-			two := senderAt(t, "n2", db.URL, after.url, "").leads(2)
-			pgtest.Eventually(t, patience, "the successor knows where it is", func() bool {
-				_, metrics := page(t, two.api()+"/metrics")
-				return !strings.Contains(metrics, `conch_pending_transactions{account="payer",state="future"} 1`)
-			})
-			chain.buries(db.URL)
-			judge(t, chain, db.URL, many.acknowledged())
-			if now := attempts(t, db); !maps.EqualFunc(now, stored, slices.Equal) {
-				t.Errorf("stored attempts: got %v, want %v, with nothing signed again", now, stored)
-			}
-			books := openBooks(t, db.URL)
-			for _, raw := range after.passed() {
-				same := books.number(fmt.Sprintf(`SELECT count(*) FROM conch.pending_attempts WHERE signed = decode('%s', 'hex')`, raw[2:])) == 1
-				if where != "in the pool" || !same {
-					t.Errorf("%s was sent, want the stored bytes if the chain does not count the nonce, and else nothing", raw)
-				}
-			}
-		})
 	}
 }
 

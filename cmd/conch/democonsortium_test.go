@@ -64,12 +64,3 @@ func TestDemoOfTheSequencer(t *testing.T) {
 		t.Errorf("the progress is %q, want plain lines", r.err)
 	}
 }
-
-func TestLongDemoOfTheSequencer(t *testing.T) {
-	runtest.LongRun(t)
-	t.Parallel()
-	v, _ := demoOfTheSequencer(t, "--duration", "60s", "--kill-every", "3s")
-	if v.Kills < 4 || v.Pauses < 4 || v.Partitions < 4 || v.Dispatch.Max <= 0 {
-		t.Errorf("the verdict is %+v, want four faults of each kind", v)
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -19,45 +18,8 @@ import (
 
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/internal/pg/pgtest"
-	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog/kv/kvtest"
 )
-
-// B18, B20: while clients of five processes put, add, compare and read, the leader is killed (kill -9) and starts again, three times
-// under CONCH_NIGHTLY. What the clients were told, by whichever node and after however many requests, has one order: an existing checker finds it.
-func TestFiveProcessesAreLinearizable(t *testing.T) {
-	t.Parallel()
-	s := newSiteWith(t, flags, 3, "n1", "n2", "n3", "n4", "n5")
-	s.makes(s.all[0], "n1,n2,n3")
-	c := newChronicle(t, s)
-	stop, over := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(over)
-		c.run(stop, 6)
-	}()
-	for range runtest.ByDay(1, 3) {
-		c.goesOn(30)
-		leader := s.leads("")
-		s.kill(leader)
-		c.goesOn(30)
-		s.start(leader)
-		c.found(s, slices.Index(s.all, leader))
-	}
-	c.goesOn(30)
-	close(stop)
-	<-over
-	if err := kvtest.Check(c.all, time.Minute); err != nil {
-		t.Fatalf("of %d operations: %v", len(c.all), err)
-	}
-	t.Logf("%d operations, %d of them asked for more than once", len(c.all), c.again)
-	i := slices.IndexFunc(c.all, func(o kvtest.Operation) bool {
-		return o.Do.Op == "add" && o.Got.Fault == "" && o.Return != kvtest.Never
-	})
-	c.all[i].Got.Result = `{"value":1000000}`
-	if err := kvtest.Check(c.all, time.Minute); !errors.Is(err, kvtest.ErrOrder) {
-		t.Errorf("a history with a wrong answer: %v", err)
-	}
-}
 
 // chronicle is what clients were told.
 type chronicle struct {

@@ -92,26 +92,3 @@ command = ["sh", "-c", "trap '' TERM; echo at work; while :; do sleep 0.05; done
 		t.Errorf("exit code %d, want 0 and the scope released; the log:\n%s", code, n.text())
 	}
 }
-
-// A node that is killed takes its command with it, and another node goes on.
-func TestAKilledNodeTakesItsCommandWithIt(t *testing.T) {
-	runtest.LongRun(t)
-	t.Parallel()
-	db := migrated(t)
-	const role = "[[roles]]\nname = \"a\"\nlease = \"3s\"\ncommand = ['sh', '-c', 'echo at work $CONCH_EPOCH; sleep 1000 & exec sleep 1000']\n"
-	one := startDaemon(t, "n1", db.URL, role)
-	one.says("at work 1")
-	two := startDaemon(t, "n2", db.URL, role)
-	two.says("leadership following")
-	family := descendants(t, one.cmd.Process.Pid)
-	if len(family) < 3 {
-		t.Fatalf("found the processes %+v, want 3 or more", family)
-	}
-	one.stop(syscall.SIGKILL)
-	two.says("at work 2")
-	for _, p := range family {
-		if p.alive() {
-			t.Errorf("%+v still runs while the successor's command works", p)
-		}
-	}
-}

@@ -220,27 +220,6 @@ func TestACommandRole(t *testing.T) {
 	fails.says("leadership draining", "reason", "the role ended: the command ended with code 7")
 }
 
-// A command that needs more than its lease to end gets the time that the operator allows, and the
-// successor begins after it. (F6)
-func TestADrainThatOutlastsTheLease(t *testing.T) {
-	runtest.LongRun(t)
-	t.Parallel()
-	db := migrated(t)
-	const role = "[election]\nlease = \"3s\"\n[[roles]]\nname = \"payments\"\ndrain_timeout = \"2s\"\n" +
-		`command = ["sh", "-c", "trap 'sleep 4; echo ended in order; exit' TERM; echo at work $CONCH_EPOCH; sleep 1000 & while :; do wait; done"]` + "\n"
-	one := startDaemon(t, "n1", db.URL, role)
-	one.says("at work 1")
-	two := startDaemon(t, "n2", db.URL, role)
-	two.says("leadership following", "scope", "payments")
-	conch(t, "--db", db.URL, "drain", "--scope", "payments", "--timeout", "30s").done(t)
-	if one.count("ended in order") == 0 {
-		t.Error("the drain returned before the command had ended in order")
-	}
-	one.says("leadership released", "scope", "payments")
-	two.says("leadership acquired", "handoff", true)
-	two.says("at work 2")
-}
-
 // A second SIGTERM hurries the node: a command that ignored the first is killed.
 func TestASecondSignalHurries(t *testing.T) {
 	runtest.LongRun(t)
