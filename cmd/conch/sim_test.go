@@ -1,11 +1,16 @@
 package main_test
 
 import (
+	"bytes"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/conchhq/conch/internal/proctest"
 	"github.com/conchhq/conch/internal/runtest"
 )
 
@@ -163,5 +168,102 @@ func TestSimUsage(t *testing.T) {
 		"sim election --break hold-stored --unequal-leases=false":      "it needs --unequal-leases",
 	} {
 		conch(t, strings.Fields(args)...).refused(t, 2, says)
+	}
+}
+
+// Equal flags give equal runs, a small crowd is told, and a broken rule prints the command that shows it again.
+func TestSimGossip(t *testing.T) {
+	t.Parallel()
+	r := alike(t, "gossip --electors 5 --rounds 100 --loss 5", 12)
+	if r.Stats["agreements"] == 0 || r.Stats["bytes"] == 0 {
+		t.Errorf("sim prints %+v, want agreements", r)
+	}
+	for _, figure := range []string{
+		"agreements", "agreement_tenths_max", "needless_reigns", "without_leader_tenths", "two_leaders_tenths", "messages", "bytes", "overlay_bytes",
+	} {
+		if _, is := r.Stats[figure]; !is {
+			t.Errorf("the report lacks %s: %v", figure, r.Stats)
+		}
+	}
+	narrates(t, "gossip --story leader-killed", "leads, reign 1", "dies", "leads, reign 2", "no invariant was violated")
+	shownAgain(t, "gossip", "own-signature")
+	// Without a seed it says which one it has taken, and several runs begin with it.
+	for flags, want := range map[string]uint64{"--nodes 3 --scene cold": 1, "--nodes 3 --scene cold --runs 2": 1} {
+		said := conch(t, append(strings.Fields("sim gossip --json --rounds 100 "), strings.Fields(flags)...)...)
+		if r := decode[simReport](t, said.out); r.Seed != want {
+			t.Errorf("%s says that its seed is %d, want %d", flags, r.Seed, want)
+		}
+	}
+	one, two, both := int64(0), int64(0), int64(0)
+	for flags, messages := range map[string]*int64{"--seed 1": &one, "--seed 2": &two, "--runs 2": &both} {
+		args := append(strings.Fields("sim gossip --json --rounds 100 --nodes 3 --scene cold"), strings.Fields(flags)...)
+		*messages = decode[simReport](t, conch(t, args...).done(t)).Stats["messages"]
+	}
+	if one+two != both {
+		t.Errorf("two runs have %d messages, and those with the seeds 1 and 2 have %d and %d", both, one, two)
+	}
+	conch(t, "sim", "gossip", "--policy", "vote").refused(t, 2, `no policy "vote"`, "reign", "paper")
+	for flags, want := range map[string]string{
+		"--nodes 5001": "1 to 5,000", "--electors 9 --nodes 5": "9 electors of 5", "--scene heaven": "there is no scene", "--break nothing": "there is no rule",
+		"--runs 0": "--runs must be 1 or more", "--trace --runs 2": "--trace shows one run",
+	} {
+		conch(t, append([]string{"sim", "gossip"}, strings.Fields(flags)...)...).refused(t, 2, want)
+	}
+}
+
+// Equal flags give equal runs, one run is told, and a broken rule prints the command that shows it again.
+func TestSimLog(t *testing.T) {
+	t.Parallel()
+	r := alike(t, "log --members 3 --faults 10s --loss 5", 5)
+	if r.Stats["acknowledged"] == 0 || r.Stats["leaders"] == 0 {
+		t.Errorf("sim prints %+v, want acknowledged goals and leaders", r)
+	}
+	narrates(t, "log --story same-answer", "leads in term 2", "dies there", "once more", "expect answer entry 2,", "no invariant was violated")
+	narrates(t, "txlog --scene lost-majority", "conch log recover")
+	shownAgain(t, "log", "hold")
+	for flags, want := range map[string]string{
+		"--nodes 61": "1 to 60", "--members 4 --nodes 3": "4 members of 3", "--scene heaven": "there is no scene", "--break nothing": "there is no rule",
+		"--runs 0": "--runs must be 1 or more", "--trace --runs 2": "--trace shows one run",
+	} {
+		conch(t, append([]string{"sim", "log"}, strings.Fields(flags)...)...).refused(t, 2, want)
+	}
+}
+
+// One run tells a newcomer what happened, equal flags give equal runs, and a broken rule prints the command that shows
+// it again.
+func TestSimSequencer(t *testing.T) {
+	t.Parallel()
+	const flags = "sequencer --faults 20s --intents 15"
+	r := alike(t, flags, 4)
+	if r.Stats["confirmed"] == 0 {
+		t.Errorf("sim prints %+v, want confirmed intents", r)
+	}
+	narrates(t, "sequencer --nodes 5 --seed 1 --faults 20s", "begins to coordinate, in range 0", "as confirmed, after", "no invariant was violated")
+	rule := "signed-owner"
+	if runtest.Whole() {
+		rule = "sequence-per-intent" // another program leaves it out, which is built first
+	}
+	shownAgain(t, "sequencer", rule)
+	ring := decode[simReport](t, conch(t, strings.Fields("sim "+flags+" --nodes 4 --seed 7 --policy ring --json")...).done(t))
+	if len(ring.Violations) != 0 || ring.Stats["confirmed"] == 0 || ring.Steps == r.Steps {
+		t.Errorf("with the ring sim prints %+v, want another run than without it, and no violations", ring)
+	}
+	conch(t, "sim", "sequencer", "--policy", "sticky").refused(t, 2, `ranked by "sticky"`, "rendezvous", "ring")
+	if bad := conch(t, "sim", "sequencer", "--scene", "heaven"); bad.code != 2 || !strings.Contains(bad.err, "there is no scene") {
+		t.Errorf("an unknown scene: exit code %d, stderr %s; want 2 and its name", bad.code, bad.err)
+	}
+}
+
+// A signal ends a simulation also within a run, which may have no end: the command says that it was interrupted.
+func TestASimulationIsInterrupted(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	cmd := exec.Command(laboratory, "sim", "gossip", "--nodes", "5", "--rounds", "1000000000")
+	cmd.Stderr = &said
+	p := proctest.Listen(t, cmd)
+	p.Says(time.Minute, "leads")
+	p.Signal(syscall.SIGTERM)
+	if code := p.Wait(time.Minute); code != 1 || !strings.Contains(said.String(), "interrupted") {
+		t.Errorf("it ends with code %d and says %q", code, said.String())
 	}
 }

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
@@ -207,5 +209,147 @@ func TestConfigFaults(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s is not named in the error %v", word, err)
 		}
+	}
+}
+
+// listenTo opens an event stream and reads its first line.
+func listenTo(t *testing.T, c *http.Client, secret string) *stream {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://conch/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+secret)
+	res, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	s := &stream{t: t, lines: bufio.NewScanner(res.Body)}
+	if got := s.line(); got != "retry: 2000" {
+		t.Fatalf("the stream begins with %q, want retry: 2000", got)
+	}
+	return s
+}
+
+// A stream that was silent for minutes still delivers an event.
+func TestASilentStream(t *testing.T) {
+	t.Parallel()
+	webtest.OverBoth(t, worldAndSite, func(t *testing.T, w *world, c *http.Client) {
+		s := listenTo(t, c, "")
+		for range 20 { // for five minutes
+			if got := s.line(); got != ": alive" {
+				t.Fatalf("the silent stream has %q, %v; want : alive", got, s.lines.Err())
+			}
+		}
+		w.add(1, "payments", "acquired")
+		s.expect("1:acquired")
+	})
+}
+
+// The end of a stream has the same deadline as its pieces, for a client that reads nothing.
+func TestTheEndOfAStreamThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, p := newWorld(), webtest.NewPipes()
+		file := webtest.TokenFile(t, "read", webtest.ReadSecret)
+		tokens, err := web.LoadTokens(file, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.cfg.Tokens = tokens
+		stop := webtest.Serve(t, w.site(t), p)
+		s := listenTo(t, webtest.Client(t, &http.Transport{DialTLSContext: p.Dial}), webtest.ReadSecret)
+		if got := s.line(); got != ": alive" {
+			t.Fatalf("the silent stream has %q, want : alive", got)
+		}
+		if err := os.WriteFile(file, []byte("other-0123456789abcdef-0123"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := tokens.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := stop(); err != nil {
+			t.Errorf("the server ended with %v, want no error: the stream has ended", err)
+		}
+	})
+}
+
+// A drain is answered even if it takes minutes.
+func TestALongDrain(t *testing.T) {
+	t.Parallel()
+	webtest.OverBoth(t, worldAndSite, func(t *testing.T, w *world, c *http.Client) {
+		w.step = func(election.StepDown) error { webtest.Pass(t, 5*time.Minute); return nil }
+		if status, text, err := webtest.Call(t, c, http.MethodPost, "/v1/scopes/payments/drain", nil); status != http.StatusOK || err != nil {
+			t.Errorf("status %d, body %s, error %v; want 200", status, text, err)
+		}
+	})
+}
+
+// Loopback and Unix sockets need neither TLS nor a token; every other address needs both.
+func TestCheckListen(t *testing.T) {
+	const local, exposed, bad, noPort, noHost, long = "", "can be reached from other machines", "is no address", "has no port", "has no host", "use a shorter one"
+	for addr, want := range map[string]string{
+		"127.0.0.1:7070": local, "127.8.9.1:0": local, "localhost:7070": local, "LocalHost:http": local, "[::1]:7070": local,
+		"[::ffff:127.0.0.1]:7070": local, "unix:/run/conch.sock": local, "/run/conch.sock": local, "@conch": local, "unix:conch.sock": local,
+
+		":7070": exposed, "0.0.0.0:7070": exposed, "[::]:7070": exposed, "192.0.2.1:7070": exposed, "[2001:db8::1]:7070": exposed,
+		"[fe80::1%eth0]:7070": exposed, "node-1.internal:7070": exposed, "localhost.example:7070": exposed, "127.1:7070": exposed,
+
+		"127.0.0.1:99999": noPort, "localhost:abc": noPort, "localhost:-1": noPort, ":7070x": noPort, "256.0.0.1:7070": noHost,
+
+		"unix:/" + strings.Repeat("x", 106): local, "unix:/" + strings.Repeat("x", 107): long, "@" + strings.Repeat("x", 107): long,
+
+		"": bad, "7070": bad, "127.0.0.1": bad, "::1:7070": bad, "localhost": bad, "unix:": bad, "127.0.0.1:": bad,
+	} {
+		for _, withTLS := range []bool{false, true} {
+			for _, withToken := range []bool{false, true} {
+				err := web.CheckListen(addr, withTLS, withToken)
+				if want == local || want == exposed && withTLS && withToken {
+					if err != nil {
+						t.Errorf("%q, TLS %v, token %v: %v", addr, withTLS, withToken, err)
+					}
+					continue
+				}
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%q, TLS %v, token %v: %v", addr, withTLS, withToken, err)
+					continue
+				}
+				if want == exposed && (strings.Contains(err.Error(), "TLS") == withTLS || strings.Contains(err.Error(), "a token") == withToken) {
+					t.Errorf("%q, TLS %v, token %v: the sentence does not name what is missing: %v", addr, withTLS, withToken, err)
+				}
+			}
+		}
+	}
+}
+
+// Only this user may use a socket, and a socket that a dead process left is replaced.
+func TestListenOnASocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false)
+	_ = left.Close()
+
+	ln, err := web.Listen(t.Context(), "unix:"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the socket's mode is %v, %v; want 0600", info.Mode(), err)
+	}
+	if second, err := web.Listen(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), "served by another process") {
+		t.Errorf("a second listener: got %v, %v; want an error that another process serves the socket", second, err)
+	}
+	_ = ln.Close()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := web.Listen(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), "is no socket") {
+		t.Errorf("a file in the way: got %v, want an error that it is no socket", err)
 	}
 }
