@@ -56,23 +56,14 @@
 //     which both sides prove who they are.
 //   - [github.com/conchhq/conch/sequencer]: one organisation's node of private contracts
 //     that several share.
-//   - [github.com/conchhq/conch/sequencer/core]: what such a node decides, without a loop.
-//   - [github.com/conchhq/conch/sequencer/ranking]: which node of a committee should
-//     coordinate a contract for a range of blocks.
-//   - [github.com/conchhq/conch/sequencer/ledger]: what a shared contract takes, and what
-//     ends a grant; the contract in memory.
+//   - [github.com/conchhq/conch/sequencer/ledger]: how a shared contract is declared, and
+//     what it takes.
 //   - [github.com/conchhq/conch/sequencer/evm]: the same as a contract on Ethereum and similar
 //     chains. It is a separate module, since it needs the libraries of go-ethereum.
 //   - [github.com/conchhq/conch/sequencer/domain]: what the author of a contract's rules
-//     writes; [github.com/conchhq/conch/sequencer/wire]: the messages between its nodes.
-//   - [github.com/conchhq/conch/sequencer/coordinator]: the machine that brings the
-//     intents of all members into one order.
+//     writes.
 //   - [github.com/conchhq/conch/sequencer/notes]: the worked example of such rules, notes of
 //     money that any member may spend.
-//   - [github.com/conchhq/conch/sequencer/book]: what a node knows of a contract's states.
-//   - [github.com/conchhq/conch/sequencer/endorser]: which attempts a member endorses.
-//   - [github.com/conchhq/conch/sequencer/sender]: the owner of intents, which grants
-//     their attempts and says how each ended.
 //   - [github.com/conchhq/conch/sequencer/pgstore]: the Postgres store of such a node,
 //     which fences every write.
 //   - [github.com/conchhq/conch/gossip]: one leader as a hint for thousands of nodes, and the same
@@ -103,13 +94,11 @@
 //     that a test can break on purpose.
 //   - [github.com/conchhq/conch/chain/evm/evmtest]: for drivers of Ethereum, with JSON-RPC
 //     providers that limit, lag and lie as real ones do.
-//   - [github.com/conchhq/conch/sequencer/ledger/ledgertest]: for ledgers of shared
-//     contracts.
 //   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
 //     states.
-//   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes;
-//   - [github.com/conchhq/conch/sequencer/sequencertest/liar]: no suite, but a member
-//     of a contract that lies.
+//   - [github.com/conchhq/conch/sequencer/sequencertest]: no suite, but a chain and a
+//     store in memory for nodes of private contracts, and their simulated world;
+//     [github.com/conchhq/conch/sequencer/sequencertest/liar]: a member that lies.
 //   - [github.com/conchhq/conch/gossip/gossiptest]: no suite, but a simulated crowd of such nodes.
 //   - [github.com/conchhq/conch/txlog/kv/kvtest]: for logs with a store of keys and values: whether
 //     their answers are linearizable.

@@ -13,7 +13,7 @@ trap 'rm -rf "$plugin"' EXIT
 # The generator and the library are one module, so go.mod keeps them at one version.
 go build -o "$plugin/protoc-gen-go" google.golang.org/protobuf/cmd/protoc-gen-go
 # Two files of one name cannot be in one program.
-for file in sequencer/wire/wire.proto gossip/internal/wire/gossip.proto gossip/internal/overlay/wire/spray.proto txlog/wire/log.proto; do
+for file in sequencer/internal/wire/wire.proto gossip/internal/wire/gossip.proto gossip/internal/overlay/wire/spray.proto txlog/wire/log.proto; do
 	folder=$(dirname "$file")
 	name=$(basename "$file" .proto)
 	protoc --plugin="$plugin/protoc-gen-go" -I "$folder" --go_out="$folder/internal/wirepb" --go_opt=paths=source_relative "$name.proto"

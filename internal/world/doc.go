@@ -36,7 +36,7 @@
 //
 // # Add a world
 //
-// A folder beside crowd and committee of the laboratory has:
+// A folder as gossip/internal/crowd or sequencer/internal/committee has:
 //
 //   - config.go: Config with Nodes, Seed, Break, Scene, Trace and Story, and what this world has besides; 0 is a default.
 //   - simulator.go: the [Simulator] with the texts of the command, a flag for each field, and the lists below. A line in

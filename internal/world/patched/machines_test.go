@@ -18,7 +18,7 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 			"follower/always-serve": "TestParkedNodesServe",
 		},
 		"txlog/quorum": {"no-forward": "TestNoForward"},
-		"sequencer/sender": {
+		"sequencer/internal/sender": {
 			"sender/current-delegate": "TestAGrantIsOfItsDelegation", "sender/same-payload": "TestAnotherPayloadIsAnotherIntent",
 			"sender/rising-in-a-delegation": "TestWhatComesBackIsInAnotherDelegation",
 			"sender/own-needs":              "TestACoordinatorDoesNotSayWhoCreatesAState", "sender/hold-after-start": "TestARestoredIntentIsHeld",

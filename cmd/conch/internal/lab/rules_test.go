@@ -12,10 +12,10 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/patched/patchedtest"
 	"github.com/conchhq/conch/internal/world/worldtest"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestBrokenRulesShow(t *testing.T) {
 	t.Parallel()
 	show(t, bulletin.Simulator())
-	show(t, committee.Simulator())
+	show(t, sequencertest.Simulator())
 }
 
 func show[C, P any](t *testing.T, s world.Simulator[C, P]) {

@@ -13,10 +13,10 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/worldtest"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 )
 
 // The page that teaches to write stories, and the list of their words.
@@ -39,7 +39,7 @@ func TestTheWordsAreOnThePage(t *testing.T) {
 	worldtest.Page(t, wordsPage, "./cmd/conch/internal/lab",
 		words(t, "words of every world", sim.Simulator(), true), words(t, "words of the election", sim.Simulator(), false),
 		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", bulletin.Simulator(), false),
-		words(t, "words of the sequencer", committee.Simulator(), false))
+		words(t, "words of the sequencer", sequencertest.Simulator(), false))
 }
 
 func words[C, P any](t *testing.T, name string, s world.Simulator[C, P], everywhere bool) worldtest.Part {
@@ -77,7 +77,7 @@ func TestTheHelpHasScenesAndRules(t *testing.T) {
 	listed(t, sim.Simulator())
 	listed(t, gossiptest.Simulator())
 	listed(t, bulletin.Simulator())
-	listed(t, committee.Simulator())
+	listed(t, sequencertest.Simulator())
 }
 
 func listed[C, P any](t *testing.T, s world.Simulator[C, P]) {
