@@ -13,8 +13,8 @@ const (
 	frame      = "./internal/world"      // of all simulated worlds
 )
 
-// judges are the rooms of the laboratory that tests of the product may import: three judge, and skew turns a clock.
-var judges = []string{lab + "/evidence", lab + "/explorer", lab + "/pgaccount", lab + "/skew"}
+// judges are the rooms of the laboratory that tests of the product may import: four judge, and skew turns a clock.
+var judges = []string{lab + "/auditor", lab + "/evidence", lab + "/explorer", lab + "/pgaccount", lab + "/skew"}
 
 func labWalls() []wall {
 	return []wall{
