@@ -38,12 +38,12 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 
 # Simulated worlds and pure machines have one goroutine and nothing to race with: by day they run without the race detector,
 # which makes them six to seventeen times slower; make nightly has them with it too.
-MACHINES := ./gossip/internal/hint ./internal/arch ./sequencer/internal/book ./sequencer/internal/coordinator ./sequencer/internal/ranking ./sequencer/internal/sender ./sequencer/internal/wire ./txlog/courier \
+MACHINES := ./election/internal/core ./gossip/internal/hint ./internal/arch ./sequencer/internal/book ./sequencer/internal/coordinator ./sequencer/internal/ranking ./sequencer/internal/sender ./sequencer/internal/wire ./txlog/courier \
 	./txlog/follower ./txlog/member ./txlog/quorum
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
 BUBBLES  := ./chunksync ./gossip ./sequencer ./sequencer/sequencertest ./txlog/kv ./txlog/quorum/disk ./txlog/quorum/host
-WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./gossip/internal/overlay ./gossip/internal/crowd ./sequencer/internal/committee ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin \
-	$(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))
+WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./election/internal/electorate ./gossip/internal/overlay ./gossip/internal/crowd ./sequencer/internal/committee ./cmd/conch/internal/lab \
+	./cmd/conch/internal/lab/bulletin $(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 
 # A program with the race detector otherwise sleeps for a second before it ends, and so does

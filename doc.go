@@ -34,7 +34,8 @@
 //     thin loop, for one or many scopes; drain and transfer.
 //   - [github.com/conchhq/conch/fence/pgfence]: the fence in your own Postgres
 //     transactions, by pgx or database/sql.
-//   - [github.com/conchhq/conch/election/pgmint]: the mint on Postgres.
+//   - [github.com/conchhq/conch/election/mint]: what an elector asks of a mint, for the author of another
+//     one; [github.com/conchhq/conch/election/pgmint]: the mint on Postgres.
 //   - [github.com/conchhq/conch/election/pgops]: what operators ask and do: status,
 //     history, drain, transfer, advance.
 //   - [github.com/conchhq/conch/pending]: transactions of one account, kept until

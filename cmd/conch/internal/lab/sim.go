@@ -14,7 +14,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/patched"
@@ -28,7 +28,7 @@ func (l lab) sim() *cobra.Command {
 		Example: `  conch-lab sim election --nodes 5 --seed 7
   conch-lab sim sequencer --nodes 5 --seed 1
   conch-lab sim election --runs 10000 --json`,
-	}, simulator(l, sim.Simulator()), simulator(l, sequencertest.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, bulletin.Simulator()))
+	}, simulator(l, electiontest.Simulator()), simulator(l, sequencertest.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, bulletin.Simulator()))
 }
 
 // simulator makes the command of a simulator.

@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/worldtest"
@@ -37,7 +37,7 @@ func play(in string, args ...string) (code int, out, said string) {
 func TestTheWordsAreOnThePage(t *testing.T) {
 	t.Parallel()
 	worldtest.Page(t, wordsPage, "./cmd/conch/internal/lab",
-		words(t, "words of every world", sim.Simulator(), true), words(t, "words of the election", sim.Simulator(), false),
+		words(t, "words of every world", electiontest.Simulator(), true), words(t, "words of the election", electiontest.Simulator(), false),
 		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", bulletin.Simulator(), false),
 		words(t, "words of the sequencer", sequencertest.Simulator(), false))
 }
@@ -74,7 +74,7 @@ func TestThePagesExample(t *testing.T) {
 // Nothing else lists the scenes and rules of a world: the help of its command has each, with what falls without the rule.
 func TestTheHelpHasScenesAndRules(t *testing.T) {
 	t.Parallel()
-	listed(t, sim.Simulator())
+	listed(t, electiontest.Simulator())
 	listed(t, gossiptest.Simulator())
 	listed(t, bulletin.Simulator())
 	listed(t, sequencertest.Simulator())

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/chain"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
@@ -38,18 +38,18 @@ const grantedChain, grantedAccount = "evm:1", chain.Account("an account of 20 by
 // stage makes a leader, and returns its token.
 func (c cast) stage(t *testing.T, scope string) fence.Token {
 	t.Helper()
-	mint, err := pgmint.New(pgmint.Config{URL: c.URL})
+	minter, err := pgmint.New(pgmint.Config{URL: c.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(mint.Close)
-	session, err := mint.Open(t.Context(), election.Candidate{ID: "a", Lease: time.Minute, Longest: time.Minute, Takeover: election.Strict, Scopes: []string{scope}})
+	t.Cleanup(minter.Close)
+	session, err := minter.Open(t.Context(), mint.Candidate{ID: "a", Lease: time.Minute, Longest: time.Minute, Takeover: mint.Strict, Scopes: []string{scope}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = session.Close() })
-	won, err := session.Try(t.Context(), []election.Bid{{Scope: scope, Lease: time.Minute}})
-	if err != nil || won[0].Outcome != election.Won {
+	won, err := session.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: time.Minute}})
+	if err != nil || won[0].Outcome != mint.Won {
 		t.Fatalf("%+v, %v", won, err)
 	}
 	return won[0].Token
