@@ -48,7 +48,6 @@
 //     none of which is believed alone.
 //   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and similar chains.
 //     It is a separate module, since it needs the libraries of go-ethereum.
-//   - [github.com/conchhq/conch/chain/evm/secp]: signatures as a contract verifies them.
 //   - [github.com/conchhq/conch/chain/feed]: one chain shared by all accounts of a
 //     process, which then ask for its heads and blocks once.
 //   - [github.com/conchhq/conch/transport]: messages between the nodes of several
@@ -72,18 +71,12 @@
 //   - [github.com/conchhq/conch/txlog]: the words of a log that every node copies and
 //     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine,
 //     a store of keys and values, which also says how to write another one.
-//     [github.com/conchhq/conch/txlog/member]: a member of it, which executes goals while it
-//     leads; [github.com/conchhq/conch/txlog/courier] brings goals to the leader, and answers
-//     back; [github.com/conchhq/conch/txlog/follower]: how a node's copy keeps up, and gives
-//     its history to others; [github.com/conchhq/conch/txlog/wire]: the messages between its
-//     nodes. [github.com/conchhq/conch/txlog/quorum], a module of its own: a majority of
-//     named members says which entry is the next;
-//     [github.com/conchhq/conch/txlog/quorum/host]: one log on one node, from all of these.
-//     [github.com/conchhq/conch/txlog/pgstore]: a Postgres database says it, under a fence.
+//     [github.com/conchhq/conch/txlog/quorum], a module of its own: one log on one node, where a
+//     majority of named members says which entry is the next;
+//     [github.com/conchhq/conch/txlog/founding]: what nodes say to each other when they make one.
+//     [github.com/conchhq/conch/txlog/pgstore]: a Postgres database says which entry is the next, under a fence.
 //     [github.com/conchhq/conch/txlog/store] says what a node keeps of it, and
-//     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file;
-//     [github.com/conchhq/conch/txlog/store/storetest]: the suite for stores of it.
-//     [github.com/conchhq/conch/txlog/quorum/bare]: what a log is measured beside.
+//     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
@@ -93,7 +86,7 @@
 //     memory to test electors against.
 //   - [github.com/conchhq/conch/chain/chaintest]: for drivers, with a chain in memory
 //     that a test can break on purpose.
-//   - [github.com/conchhq/conch/chain/evm/evmtest]: for drivers of Ethereum, with JSON-RPC
+//   - [github.com/conchhq/conch/chain/evm/evmtest]: no suite, but a node of Ethereum, keys, and JSON-RPC
 //     providers that limit, lag and lie as real ones do.
 //   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
 //     states.
@@ -105,6 +98,8 @@
 //     their answers are linearizable.
 //   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities and state machines of a log
 //     to test their users on.
+//   - [github.com/conchhq/conch/txlog/quorum/quorumtest]: no suite, but a simulated log;
+//     [github.com/conchhq/conch/txlog/spreadtest]: how its entries come to thousands.
 //   - [github.com/conchhq/conch/transport/transporttest]: for transports.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/memory"
 	"github.com/conchhq/conch/sequencer/internal/sender"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sequencertest"
@@ -44,7 +45,7 @@ func held(t *testing.T, transactions int, forgetAfter time.Duration) (bytes, row
 		}
 		time.Sleep(2 * max(forgetAfter, 0))
 		synctest.Wait()
-		memory, _ := g.members[1].commit.Store.(*sequencertest.Memory)
+		memory, _ := g.members[1].commit.Store.(*memory.Store)
 		intents, grants, attempts, states, others := memory.Rows()
 		t.Logf("%d transactions leave %d intents, %d grants, %d attempts, %d states, %d others", transactions, intents, grants, attempts, states, others)
 		rows = intents + grants + attempts + states + others
@@ -169,7 +170,7 @@ func TestForgettingHarmsNothing(t *testing.T) {
 			t.Errorf("the member that was away lacks %d attempts, error %v", status.Missing, err)
 		}
 		for _, o := range g.members[2:] {
-			memory, _ := o.commit.Store.(*sequencertest.Memory)
+			memory, _ := o.commit.Store.(*memory.Store)
 			intents, grants, attempts, states, others := memory.Rows()
 			if intents+grants+others > 0 || states == 0 || attempts > states {
 				t.Errorf("%s keeps %d intents, %d grants, %d attempts for %d states, %d others", o.name, intents, grants, attempts, states, others)

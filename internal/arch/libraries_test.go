@@ -33,8 +33,8 @@ var libraries = []library{
 	{prefix: "github.com/spf13/pflag", rooms: []string{"cmd"}},
 	{prefix: "github.com/pelletier/go-toml", rooms: []string{"cmd/conch/internal/config"}},
 	// The roles of the sequencer import wire and reach it so; they see its messages and never its bytes.
-	{prefix: "google.golang.org/protobuf", rooms: []string{"internal/prototest", "sequencer/internal/wire", "gossip/internal/wire", "gossip/internal/overlay/wire", "txlog/wire", "txlog/quorum"}, travels: true, root: true},
-	{prefix: "go.etcd.io/raft", rooms: []string{"txlog/quorum"}},
+	{prefix: "google.golang.org/protobuf", rooms: []string{"internal/prototest", "sequencer/internal/wire", "gossip/internal/wire", "gossip/internal/overlay/wire", "txlog/internal/wire", "txlog/internal/wirepb", "txlog/founding", "txlog/quorum", "cmd/conch/internal/lab/bare"}, travels: true, root: true},
+	{prefix: "go.etcd.io/raft", rooms: []string{"txlog/quorum", "cmd/conch/internal/lab/bare"}},
 	{prefix: "go.etcd.io/bbolt", rooms: []string{"txlog/quorum/disk"}},
 	{prefix: "go.uber.org/goleak", tests: true, root: true},
 	{prefix: "github.com/anishathalye/porcupine", tests: true, root: true},

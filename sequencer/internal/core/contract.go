@@ -20,38 +20,27 @@ import (
 type contract struct {
 	Machines
 
-	core         *Core
-	place        *place
-	set          *Contract
-	committee    ranking.Committee
-	owns         wire.Incarnation // the sender's
-	after        uint64           // the last block that the store had
-	until        uint64           // the ledger's last block at that time
-	behind       bool             // the blocks between are not read yet
-	life         uint64           // of its Follow
-	asleep       bool             // nothing is asked of it any more
-	unsent       []errand         // for the ledger, in order
-	sending      bool             // errands before those are being done
-	waits        string           // why what was handed over is in no block, as the last review has it
-	lost         spell            // no transaction carries some entries
-	blind        spell            // reviews fail
-	still        spell            // the chain stands still, and empty transactions are not taken
-	unread       spell            // attempts cannot be read
-	refused      string           // why the ledger does not take what is handed to it
-	writing      int              // changes that are not stored yet
-	lacks        lacks
-	fetchAt      time.Duration // when it is looked again what is lacked
-	despairAt    time.Duration // when the ledger is asked again about what is asked for in vain
-	despairPause time.Duration
-	forgone      bool         // attempts were given up, or are about to be
-	doubting     bool         // the ledger is being asked which attempts can be given up
-	doubted      book.Missing // the last one that it was asked about
-	shares       []*sharing   // contents that perhaps nobody else has
-	requests     uint64
-	pace         pace
-	asking       uint64 // the ticket of the user who hands an intent in, in this step; 0: nobody
-	asks         map[ledger.Sequence]uint64
-	busyAt       time.Duration // when something happened
+	core      *Core
+	place     *place
+	set       *Contract
+	committee ranking.Committee
+	owns      wire.Incarnation // the sender's
+	after     uint64           // the last block that the store had
+	until     uint64           // the ledger's last block at that time
+	behind    bool             // the blocks between are not read yet
+	life      uint64           // of its Follow
+	asleep    bool             // nothing is asked of it any more
+	still     spell            // the chain stands still, and empty transactions are not taken
+	unread    spell            // attempts cannot be read
+	writing   int              // changes that are not stored yet
+	requests  uint64
+	pace      pace
+	busyAt    time.Duration // when something happened
+
+	askers  askers  // what users wait for
+	errands errands // what the ledger is handed
+	absent  absent  // what this node lacks
+	offers  offers  // what others may lack
 }
 
 // Read is what was read of a contract, and what is random in its machines.
@@ -67,7 +56,9 @@ type Read struct {
 // with what is stored.
 func (c *Core) Open(address string, read Read) (Opened, error) {
 	p := c.places[address]
-	k := &contract{core: c, place: p, set: p.set, owns: read.Owns, asks: map[ledger.Sequence]uint64{}}
+	k := &contract{core: c, place: p, set: p.set, owns: read.Owns}
+	k.askers, k.errands = askers{of: k, tickets: map[ledger.Sequence]uint64{}}, errands{of: k}
+	k.absent, k.offers = absent{of: k}, offers{of: k}
 	copy(k.owns[8:], c.cfg.Owns[8:])
 	d := &k.set.Declared
 	var err error
@@ -82,17 +73,17 @@ func (c *Core) Open(address string, read Read) (Opened, error) {
 	}
 	k.after, k.until = read.Stored.Book.Number, read.Head
 	k.behind = k.until > k.after
-	if err := k.make(read); err != nil {
+	if err := k.makeMachines(read); err != nil {
 		return Opened{}, err
 	}
 	return Opened{contract: k}, nil
 }
 
-func (k *contract) make(read Read) error {
+func (k *contract) makeMachines(read Read) error {
 	cfg, d := &k.core.cfg, &k.set.Declared
 	senders := sender.Config{
 		Self: cfg.Self, Contract: d, Committee: &k.committee, Scheme: k.set.Scheme, Rules: k.set.Rules, Book: k.Book,
-		Incarnation: k.owns, Lineage: read.Lineage, Secret: cfg.Secret, NudgeAfter: k.set.NudgeAfter, Watch: k.watch,
+		Incarnation: k.owns, Lineage: read.Lineage, Secret: cfg.Secret, NudgeAfter: k.set.NudgeAfter, Watch: k.watchPassage,
 		Share: len(d.Members) > 1, Load: sender.Load{Final: k.after, Head: max(read.Head, k.after), Intents: read.Stored.Intents},
 	}
 	endorsers := endorser.Config{Contract: *d, Committee: k.committee, Book: k.Book, Final: k.after - min(k.after, d.Depth)}
@@ -116,7 +107,7 @@ func (k *contract) make(read Read) error {
 	return nil
 }
 
-func (k *contract) tick() {
+func (k *contract) tickMachines() {
 	if !k.Sender.Idle() {
 		k.toSender(sender.Tick{})
 	}
@@ -126,8 +117,8 @@ func (k *contract) tick() {
 	if !k.Endorser.Idle() {
 		k.toEndorser(endorser.Tick{})
 	}
-	k.fetch()
-	k.offer()
+	k.absent.fetchMissing()
+	k.offers.offerContents()
 }
 
 // stepped has a machine do a step.
@@ -144,7 +135,7 @@ func (k *contract) toSender(in sender.Input) {
 		return // it has been asked for nothing
 	}
 	for _, a := range stepped(k.core, "sender", k.Sender.Step, in) {
-		k.owner(a)
+		k.actForSender(a)
 	}
 }
 
@@ -153,7 +144,7 @@ func (k *contract) toCoordinator(in coordinator.Input) {
 		return
 	}
 	for _, a := range stepped(k.core, "coordinator", k.Coordinator.Step, in) {
-		k.coordinate(a)
+		k.actForCoordinator(a)
 	}
 }
 
@@ -164,70 +155,70 @@ func (k *contract) toEndorser(in endorser.Input) {
 	for _, a := range stepped(k.core, "endorser", k.Endorser.Step, in) {
 		switch a := a.(type) {
 		case endorser.Send:
-			k.send(a.To, a.Message)
+			k.sendMessage(a.To, a.Message)
 		case endorser.Check:
-			k.core.act(Check{Contract: k.address(), Proposals: a.Proposals, ID: k.core.ask(func(answer Answered) {
+			k.core.act(Check{Contract: k.address(), Proposals: a.Proposals, ID: k.core.askQuestion(func(answer Answered) {
 				k.toEndorser(endorser.Checked{Of: a.Of, Outcomes: answer.Outcomes})
 			})})
 		}
 	}
 }
 
-// owner does what the sender asks for.
-func (k *contract) owner(a sender.Action) {
+// actForSender does what the sender asks for.
+func (k *contract) actForSender(a sender.Action) {
 	switch a := a.(type) {
 	case sender.Send:
-		k.send(a.To, a.Message)
+		k.sendMessage(a.To, a.Message)
 	case sender.Store:
-		k.numbered(a.Intents)
-		k.store(Change{Sender: &a}, func(twice []ledger.Sequence) {
+		k.askers.noteAskers(a.Intents)
+		k.storeChange(Change{Sender: &a}, func(twice []ledger.Sequence) {
 			for _, s := range twice {
-				k.twice(a, s)
+				k.askers.keyIsTaken(a, s)
 				k.toSender(sender.Twice{Sequence: s})
 			}
 			k.toSender(sender.Stored{ID: a.ID})
 		})
 	case sender.Submitted:
-		k.accepted(a.Sequence, a.Sequence, nil)
+		k.askers.tellAsker(a.Sequence, a.Sequence, nil)
 	case sender.Finished:
 		k.core.act(Finished{k.address(), a.Key, a.Result})
 	case sender.Judge:
-		k.judge(a)
+		k.judgeGrants(a)
 	case sender.SendCancellation:
-		k.core.act(SignCancellation{Contract: k.address(), Intent: a.Intent, ID: k.core.ask(func(answer Answered) {
+		k.core.act(SignCancellation{Contract: k.address(), Intent: a.Intent, ID: k.core.askQuestion(func(answer Answered) {
 			if answer.Err != nil {
 				return // the intent ends with its grants
 			}
-			k.submit(ledger.Sent{By: k.core.cfg.Self, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: answer.Signature}})
+			k.submitSent(ledger.Sent{By: k.core.cfg.Self, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: answer.Signature}})
 		})})
 	case sender.Share:
-		k.share(a)
+		k.offers.shareContents(a)
 	case sender.Blame:
 		k.say(slog.LevelWarn, blames[a.For], "coordinator", a.Member.String())
 	case sender.Nudge:
-		k.nudge()
+		k.nudgeChain()
 	}
 }
 
-// coordinate does what the coordinator asks for.
-func (k *contract) coordinate(a coordinator.Action) {
+// actForCoordinator does what the coordinator asks for.
+func (k *contract) actForCoordinator(a coordinator.Action) {
 	switch a := a.(type) {
 	case coordinator.Send:
-		k.send(a.To, a.Message)
+		k.sendMessage(a.To, a.Message)
 	case coordinator.Pulse:
 		k.core.beats[a.To] = append(k.core.beats[a.To], a.Pulse)
 	case coordinator.Store:
-		k.store(Change{Rows: a.Rows}, func([]ledger.Sequence) { k.toCoordinator(coordinator.Stored{Number: a.Number}) })
+		k.storeChange(Change{Rows: a.Rows}, func([]ledger.Sequence) { k.toCoordinator(coordinator.Stored{Number: a.Number}) })
 	case coordinator.Note:
-		k.store(Change{Noted: a.Intents}, nil)
+		k.storeChange(Change{Noted: a.Intents}, nil)
 	case coordinator.Forget:
-		k.store(Change{Over: a.Intents}, nil)
+		k.storeChange(Change{Over: a.Intents}, nil)
 	case coordinator.Submit:
-		k.submit(ledger.Sent{By: k.core.cfg.Self, Entries: a.Entries})
+		k.submitSent(ledger.Sent{By: k.core.cfg.Self, Entries: a.Entries})
 	case coordinator.Review:
-		k.errand(errand{review: &a})
+		k.errands.addErrand(errand{review: &a})
 	case coordinator.Judge:
-		k.final(a.Given, func(f ledger.View) {
+		k.readFinal(a.Given, func(f ledger.View) {
 			j := coordinator.Judged{Number: f.Number()}
 			for _, g := range a.Given {
 				j.Ends = append(j.Ends, grants.Kills(f, g))
@@ -237,7 +228,7 @@ func (k *contract) coordinate(a coordinator.Action) {
 	case coordinator.Blame:
 		k.say(slog.LevelWarn, "a member signs wrongly: it is set aside until it does not", "member", a.Member.String())
 	case coordinator.Nudge:
-		k.nudge()
+		k.nudgeChain()
 	}
 }
 
@@ -247,13 +238,13 @@ var blames = [...]string{
 	sender.LandsNothing: "nothing lands of what a coordinator was given: it is left out for a while",
 }
 
-func (k *contract) judge(a sender.Judge) {
+func (k *contract) judgeGrants(a sender.Judge) {
 	var given []grants.Given
 	for _, q := range a.Questions {
 		given = append(given, grants.Given{Intent: q.Intent})
 		given = append(given, q.Given...)
 	}
-	k.final(given, func(f ledger.View) {
+	k.readFinal(given, func(f ledger.View) {
 		j := sender.Judged{Number: f.Number()}
 		for _, q := range a.Questions {
 			j.Answers = append(j.Answers, q.Read(f))
@@ -262,9 +253,9 @@ func (k *contract) judge(a sender.Judge) {
 	})
 }
 
-// final reads what some grants need in one final block, until it can. A need whose creator is not known kills nothing,
+// readFinal reads what some grants need in one final block, until it can. A need whose creator is not known kills nothing,
 // and is not read: some ledgers refuse a question about an intent of nobody.
-func (k *contract) final(given []grants.Given, read func(ledger.View)) {
+func (k *contract) readFinal(given []grants.Given, read func(ledger.View)) {
 	var intents []ledger.Intent
 	var states []ledger.StateID
 	for _, g := range given {
@@ -275,24 +266,24 @@ func (k *contract) final(given []grants.Given, read func(ledger.View)) {
 			}
 		}
 	}
-	id := k.core.ask(func(a Answered) { read(a.Final) })
+	id := k.core.askQuestion(func(a Answered) { read(a.Final) })
 	k.core.act(ReadFinal{ID: id, Contract: k.address(), Intents: intents, States: states, Insist: true})
 }
 
-func (k *contract) nudge() {
-	k.core.act(Nudge{Contract: k.address(), ID: k.core.ask(func(a Answered) {
+func (k *contract) nudgeChain() {
+	k.core.act(Nudge{Contract: k.address(), ID: k.core.askQuestion(func(a Answered) {
 		if !errors.Is(a.Err, ledger.ErrUnderWay) {
-			k.nudged(a.Err)
+			k.nudgeAnswered(a.Err)
 		}
 	})})
 }
 
-// nudged notes what came of an empty transaction.
-func (k *contract) nudged(err error) {
+// nudgeAnswered notes what came of an empty transaction.
+func (k *contract) nudgeAnswered(err error) {
 	if err == nil {
 		k.place.nudges++
 	}
-	k.trouble(&k.still, err, "the chain stands still, and an empty transaction was not taken", "empty transactions are taken again")
+	k.sayTrouble(&k.still, err, "the chain stands still, and an empty transaction was not taken", "empty transactions are taken again")
 }
 
 // say has the log say something of the contract.
@@ -300,8 +291,8 @@ func (k *contract) say(level slog.Level, text string, args ...any) {
 	k.core.act(Say{level, text, append([]any{"contract", k.address()}, args...)})
 }
 
-// trouble has the log say when something begins to fail, and when it works again; not each time.
-func (k *contract) trouble(s *spell, err error, fails, again string) {
+// sayTrouble has the log say when something begins to fail, and when it works again; not each time.
+func (k *contract) sayTrouble(s *spell, err error, fails, again string) {
 	if err != nil {
 		if s.meets(k.core.now) {
 			k.say(slog.LevelWarn, fails, "error", err)
@@ -313,8 +304,8 @@ func (k *contract) trouble(s *spell, err error, fails, again string) {
 	}
 }
 
-// store has a change written. Then is called once it is durable; it may be nil.
-func (k *contract) store(change Change, then func(twice []ledger.Sequence)) {
+// storeChange has a change written. Then is called once it is durable; it may be nil.
+func (k *contract) storeChange(change Change, then func(twice []ledger.Sequence)) {
 	change.Contract = k.address()
 	k.writing++
 	k.core.number++
@@ -328,8 +319,8 @@ func (k *contract) store(change Change, then func(twice []ledger.Sequence)) {
 	k.core.out.Writes = append(k.core.out.Writes, w)
 }
 
-// watch is told of each step of the contract's own intents.
-func (k *contract) watch(p sender.Passage) {
+// watchPassage is told of each step of the contract's own intents.
+func (k *contract) watchPassage(p sender.Passage) {
 	if p.From == p.To && p.To != sender.Accepted {
 		return
 	}

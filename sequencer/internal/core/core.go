@@ -74,55 +74,55 @@ func New(cfg Config) *Core {
 // Step takes an input, and returns what is to be done. The time never goes back.
 func (c *Core) Step(now time.Duration, in Input) Output {
 	c.now, c.out = now, Output{}
-	c.take(in)
+	c.takeInput(in)
 	return c.out
 }
 
-func (c *Core) take(in Input) {
+func (c *Core) takeInput(in Input) {
 	switch in := in.(type) {
 	case Tick:
-		c.tick()
+		c.tickAwake()
 	case Opened:
-		c.opened(in)
+		c.contractOpened(in)
 	case Rouse:
-		c.rouse(c.places[in.Contract])
+		c.rouseContract(c.places[in.Contract])
 	case Reach:
-		c.reach(in)
+		c.reachContract(in)
 	case Submit:
-		c.at(in.Contract, func(k *contract) { k.handIn(in) })
+		c.atOpen(in.Contract, func(k *contract) { k.askers.handIn(in) })
 	case Cancel:
-		c.at(in.Contract, func(k *contract) { k.cancel(in) })
+		c.atOpen(in.Contract, func(k *contract) { k.cancelIntent(in) })
 	case Drain:
 		c.places[in.Contract].drained = in.On
-		c.at(in.Contract, func(k *contract) { k.toCoordinator(coordinator.Drain{On: in.On}) })
+		c.atOpen(in.Contract, func(k *contract) { k.toCoordinator(coordinator.Drain{On: in.On}) })
 	case Followed:
-		c.at(in.Contract, func(k *contract) { k.followed(in) })
+		c.atOpen(in.Contract, func(k *contract) { k.stepFollowed(in) })
 	case Refused:
-		c.at(in.Contract, func(k *contract) { k.refused = "not taken: " + in.Why })
+		c.atOpen(in.Contract, func(k *contract) { k.errands.refused = "not taken: " + in.Why })
 	case Written:
-		c.written(in)
+		c.writesDurable(in)
 	case Answered:
 		then := c.asked[in.ID]
 		delete(c.asked, in.ID)
 		then(in)
 	default:
-		c.hear(in)
+		c.hearOthers(in)
 	}
 }
 
-// at does something with a contract that is open.
-func (c *Core) at(address string, do func(*contract)) {
+// atOpen does something with a contract that is open.
+func (c *Core) atOpen(address string, do func(*contract)) {
 	if k := c.places[address].open; k != nil {
 		do(k)
 	}
 }
 
-// tick tells the machines of the time. A contract with nothing in flight costs nothing (I9).
-func (c *Core) tick() {
+// tickAwake tells the machines of the time. A contract with nothing in flight costs nothing (I9).
+func (c *Core) tickAwake() {
 	for _, p := range c.awake {
-		p.open.tick()
+		p.open.tickMachines()
 	}
-	c.rest()
+	c.restIdle()
 	for _, to := range sortedAccounts(c.beats) {
 		c.act(Beat{To: to, Beat: wire.Beat{Incarnation: c.cfg.Coordinates, Contracts: c.beats[to]}})
 	}
@@ -131,15 +131,15 @@ func (c *Core) tick() {
 
 func (c *Core) act(a Act) { c.out.Acts = append(c.out.Acts, a) }
 
-// ask returns the number of a question. Then is called with its answer.
-func (c *Core) ask(then func(Answered)) uint64 {
+// askQuestion returns the number of a question. Then is called with its answer.
+func (c *Core) askQuestion(then func(Answered)) uint64 {
 	c.number++
 	c.asked[c.number] = then
 	return c.number
 }
 
-// written takes what is durable. An intent whose key has another row is told to the one that has stored it.
-func (c *Core) written(in Written) {
+// writesDurable takes what is durable. An intent whose key has another row is told to the one that has stored it.
+func (c *Core) writesDurable(in Written) {
 	for _, id := range in.IDs {
 		w := c.writing[id]
 		delete(c.writing, id)

@@ -92,7 +92,7 @@ func TestAHeightIsKept(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "alice", declared("alice", "north"))
 	for _, final := range []uint64{0, 9, 0} {
-		d.place.hears("north", final, time.Second)
+		d.place.noteHeight("north", final, time.Second)
 	}
 	if h := d.core.Look("k", time.Unix(9, 0)).Members[0]; h.Final != 9 || h.At.IsZero() {
 		t.Errorf("got %+v, want the height 9", h)

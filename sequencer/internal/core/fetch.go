@@ -9,40 +9,52 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// hear takes the contents of attempts.
-func (k *contract) hear(all []wire.Whole) {
-	lacked := len(k.Book.Missing())
-	for _, w := range all {
-		_, _ = k.Book.Hear(w) // what makes no sense is not taken
-	}
-	if len(k.Book.Missing()) < lacked && k.forgone { // what has spent their states may be among what was given up
-		k.reconcile(k.Book.States(), nil)
-	}
-	k.keep()
+// absent are the attempts that have landed and whose contents this node lacks, and what the ledger is asked because of them.
+type absent struct {
+	of           *contract
+	lacks        lacks
+	fetchAt      time.Duration // when it is looked again what is lacked
+	despairAt    time.Duration // when the ledger is asked again about what is asked for in vain
+	despairPause time.Duration
+	forgone      bool         // attempts were given up, or are about to be
+	doubting     bool         // the ledger is being asked which attempts can be given up
+	doubted      book.Missing // the last one that it was asked about
 }
 
-// fetch asks members for attempts that have landed and whose contents the node lacks: their owner, then the others in
+// hearContents takes the contents of attempts.
+func (b *absent) hearContents(all []wire.Whole) {
+	lacked := len(b.of.Book.Missing())
+	for _, w := range all {
+		_, _ = b.of.Book.Hear(w) // what makes no sense is not taken
+	}
+	if len(b.of.Book.Missing()) < lacked && b.forgone { // what has spent their states may be among what was given up
+		b.reconcileStates(b.of.Book.States(), nil)
+	}
+	b.of.keepBook()
+}
+
+// fetchMissing asks members for attempts that have landed and whose contents the node lacks: their owner, then the others in
 // turn. What nobody has any more may have spent states that seem to be there: the ledger says which. It also says whether
 // a state is left for which somebody might need the contents: if none is, nobody is asked any more.
-func (k *contract) fetch() {
-	if k.core.now < k.fetchAt {
+func (b *absent) fetchMissing() {
+	if b.of.core.now < b.fetchAt {
 		return
 	}
-	missing := k.Book.Missing()
+	missing := b.of.Book.Missing()
 	if len(missing) == 0 {
-		k.lacks, k.despairAt, k.despairPause = nil, 0, 0
+		b.lacks, b.despairAt, b.despairPause = nil, 0, 0
 		return
 	}
-	k.fetchAt = k.core.now + betweenAsks
-	if k.lacks == nil {
-		k.lacks = lacks{}
+	b.fetchAt = b.of.core.now + betweenAsks
+	if b.lacks == nil {
+		b.lacks = lacks{}
 	}
-	members := slices.DeleteFunc(slices.Clone(k.set.Declared.Members), func(a ledger.Account) bool { return a == k.core.cfg.Self })
-	due := k.lacks.turn(missing, len(members), k.core.now)
+	members := slices.DeleteFunc(slices.Clone(b.of.set.Declared.Members), func(a ledger.Account) bool { return a == b.of.core.cfg.Self })
+	due := b.lacks.turn(missing, len(members), b.of.core.now)
 	if len(due) == 0 {
 		return
 	}
-	k.despair(missing, len(members))
+	b.doubtMissing(missing, len(members))
 	names := map[ledger.Account][]ledger.Hash{}
 	var mine []ledger.Hash
 	for _, one := range due {
@@ -52,35 +64,35 @@ func (k *contract) fetch() {
 			names[to] = append(names[to], one.Assembled)
 		}
 	}
-	k.readAttempts(mine, func(a Answered) { // an earlier start may have had them
+	b.of.readAttempts(mine, func(a Answered) { // an earlier start may have had them
 		if len(a.Attempts) > 0 {
-			k.hear(a.Attempts)
+			b.hearContents(a.Attempts)
 		}
 	})
 	for _, to := range sortedAccounts(names) {
-		k.requests++
-		k.send(to, wire.Message{
-			Contract: k.address(), Wait: time.Second, Body: wire.AskAttempts{Assembled: names[to]},
-			Request: wire.RequestID{Incarnation: k.core.cfg.Fetches, Number: k.requests},
+		b.of.requests++
+		b.of.sendMessage(to, wire.Message{
+			Contract: b.of.address(), Wait: time.Second, Body: wire.AskAttempts{Assembled: names[to]},
+			Request: wire.RequestID{Incarnation: b.of.core.cfg.Fetches, Number: b.of.requests},
 		})
 	}
 }
 
-// despair asks the ledger about attempts for which all members were asked in vain: ever more seldom, since it is asked for all states.
-func (k *contract) despair(missing []book.Missing, members int) {
+// doubtMissing asks the ledger about attempts for which all members were asked in vain: ever more seldom, since it is asked for all states.
+func (b *absent) doubtMissing(missing []book.Missing, members int) {
 	var vain []book.Missing
 	asks := false
 	for _, m := range missing {
-		tries := k.lacks[m.Assembled].tries
+		tries := b.lacks[m.Assembled].tries
 		asks = asks || tries >= members+beyond/2
 		if tries >= members+beyond {
 			vain = append(vain, m)
 		}
 	}
-	if !asks || k.core.now < k.despairAt {
+	if !asks || b.of.core.now < b.despairAt {
 		return
 	}
-	k.despairPause = min(2*k.despairPause+time.Second, mostPause)
-	k.despairAt = k.core.now + k.despairPause
-	k.reconcile(k.Book.States(), vain)
+	b.despairPause = min(2*b.despairPause+time.Second, mostPause)
+	b.despairAt = b.of.core.now + b.despairPause
+	b.reconcileStates(b.of.Book.States(), vain)
 }

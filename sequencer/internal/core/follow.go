@@ -10,8 +10,8 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// followed feeds the book before the machines.
-func (k *contract) followed(in Followed) {
+// stepFollowed feeds the book before the machines.
+func (k *contract) stepFollowed(in Followed) {
 	if k.life != in.Life {
 		return // it has slept meanwhile
 	}
@@ -21,7 +21,7 @@ func (k *contract) followed(in Followed) {
 		err = k.Book.Block(step)
 		for _, f := range step.Facts {
 			if w, known := k.Book.Whole(f.Assembled); known && f.Skipped == ledger.Missing {
-				k.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads), nil)
+				k.absent.reconcileStates(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads), nil)
 			}
 		}
 	case ledger.Rewind:
@@ -31,28 +31,28 @@ func (k *contract) followed(in Followed) {
 		k.say(slog.LevelError, "the ledger goes on as no ledger may", "step", fmt.Sprint(in.Step), "error", err)
 		return
 	}
-	k.keep()
+	k.keepBook()
 	k.toSender(in.Step)
 	k.toCoordinator(in.Step)
 	k.toEndorser(in.Step)
 	if head, _ := k.Book.Height(); k.behind && head >= k.until {
-		k.core.ready(k.place)
+		k.core.contractReady(k.place)
 	}
 }
 
-// keep stores what the book has learnt.
-func (k *contract) keep() {
+// keepBook stores what the book has learnt.
+func (k *contract) keepBook() {
 	if b, is := k.Book.Final(); is {
-		k.store(Change{Book: &b}, nil)
+		k.storeChange(Change{Book: &b}, nil)
 	}
 }
 
-// beaten takes a heartbeat, which is about several contracts.
-func (c *Core) beaten(in Beaten) {
+// heartbeatHeard takes a heartbeat, which is about several contracts.
+func (c *Core) heartbeatHeard(in Beaten) {
 	for _, p := range in.Beat.Contracts {
-		if at := c.places[p.Contract]; at != nil && at.has(in.From) {
-			c.with(at, 0, func(k *contract) {
-				at.hears(in.From, p.Height, c.now)
+		if at := c.places[p.Contract]; at != nil && at.hasMember(in.From) {
+			c.withContract(at, 0, func(k *contract) {
+				at.noteHeight(in.From, p.Height, c.now)
 				k.toSender(sender.Pulse{From: in.From, Incarnation: in.Beat.Incarnation, Pulse: p})
 				k.toCoordinator(coordinator.Heard{From: in.From, Pulse: p})
 			})

@@ -21,64 +21,75 @@ type errand struct {
 	review *coordinator.Review // instead of tx
 }
 
-// submit hands a transaction to the ledger, after those before.
-func (k *contract) submit(tx ledger.Sent) { k.errand(errand{tx: tx}) }
+// errands are what the contract has for the ledger, in order, and what has become of it.
+type errands struct {
+	of      *contract
+	unsent  []errand
+	sending bool   // errands before those are being done
+	refused string // why the ledger does not take what is handed to it
+	waits   string // why what was handed over is in no block, as the last review has it
+	lost    spell  // no transaction carries some entries
+	blind   spell  // reviews fail
+}
 
-func (k *contract) errand(e errand) {
-	k.unsent = append(k.unsent, e)
-	if !k.sending {
-		k.handOver()
+// submitSent hands a transaction to the ledger, after those before.
+func (k *contract) submitSent(tx ledger.Sent) { k.errands.addErrand(errand{tx: tx}) }
+
+func (h *errands) addErrand(e errand) {
+	h.unsent = append(h.unsent, e)
+	if !h.sending {
+		h.handOver()
 	}
 }
 
-func (k *contract) handOver() {
-	next := together(k.unsent)
-	k.unsent, k.sending = nil, true
-	k.handNext(next)
+func (h *errands) handOver() {
+	next := together(h.unsent)
+	h.unsent, h.sending = nil, true
+	h.handNext(next)
 }
 
 // handNext does one errand after the other, and waits before the next ones.
-func (k *contract) handNext(next []errand) {
-	c := k.core
+func (h *errands) handNext(next []errand) {
+	k, c := h.of, h.of.core
 	switch {
 	case len(next) == 0:
-		c.act(Wait{For: gathering, ID: c.ask(func(Answered) {
-			if k.sending = false; len(k.unsent) > 0 {
-				k.handOver()
+		c.act(Wait{For: gathering, ID: c.askQuestion(func(Answered) {
+			if h.sending = false; len(h.unsent) > 0 {
+				h.handOver()
 			}
 		})})
 	case next[0].review != nil:
-		c.act(Review{Contract: k.address(), Awaited: next[0].review.Awaited, ID: c.ask(func(a Answered) {
-			k.reviewed(a)
-			k.handNext(next[1:])
+		c.act(Review{Contract: k.address(), Awaited: next[0].review.Awaited, ID: c.askQuestion(func(a Answered) {
+			h.reviewAnswered(a)
+			h.handNext(next[1:])
 		})})
 	default:
-		c.act(HandIn{Contract: k.address(), Sent: next[0].tx, ID: c.ask(func(Answered) {
-			k.refused = ""
-			k.handNext(next[1:])
+		c.act(HandIn{Contract: k.address(), Sent: next[0].tx, ID: c.askQuestion(func(Answered) {
+			h.refused = ""
+			h.handNext(next[1:])
 		})})
 	}
 }
 
-// reviewed takes what has become of entries, or that nobody knows: the coordinator asks again.
-func (k *contract) reviewed(a Answered) {
+// reviewAnswered takes what has become of entries, or that nobody knows: the coordinator asks again.
+func (h *errands) reviewAnswered(a Answered) {
 	in := coordinator.Reviewed{Lost: a.Lost}
-	if k.waits = a.Waits; a.Err != nil {
-		in, k.waits = coordinator.Reviewed{Failed: true}, "nobody knows: "+a.Err.Error()
+	if h.waits = a.Waits; a.Err != nil {
+		in, h.waits = coordinator.Reviewed{Failed: true}, "nobody knows: "+a.Err.Error()
 	}
-	k.report(len(in.Lost), k.waits, a.Err)
-	k.toCoordinator(in)
+	h.reportReview(len(in.Lost), h.waits, a.Err)
+	h.of.toCoordinator(in)
 }
 
-// report has the log say when reviews begin to fail, and when the first entries are given up; not for each review.
-func (k *contract) report(lost int, waits string, err error) {
-	k.trouble(&k.blind, err, "it is not known what has become of what was submitted", "it is known again what has become of what was submitted")
+// reportReview has the log say when reviews begin to fail, and when the first entries are given up; not for each review.
+func (h *errands) reportReview(lost int, waits string, err error) {
+	h.of.sayTrouble(&h.blind, err, "it is not known what has become of what was submitted", "it is known again what has become of what was submitted")
 	switch {
 	case err != nil: // what was lost before may be lost still
 	case lost == 0:
-		k.lost.ends(k.core.now)
-	case k.lost.meets(k.core.now):
-		k.say(slog.LevelWarn, "what was submitted was given up, and is submitted again while its grants last", "entries", lost, "error", waits)
+		h.lost.ends(h.of.core.now)
+	case h.lost.meets(h.of.core.now):
+		h.of.say(slog.LevelWarn, "what was submitted was given up, and is submitted again while its grants last", "entries", lost, "error", waits)
 	}
 }
 

@@ -98,7 +98,7 @@ type (
 )
 
 // Idle reports whether nothing is under way in the contract.
-func (in Opened) Idle() bool { return in.contract.idle() }
+func (in Opened) Idle() bool { return in.contract.allStored() }
 
 func (Tick) input()      {}
 func (Opened) input()    {}

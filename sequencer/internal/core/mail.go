@@ -10,52 +10,52 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// hear takes what comes from others.
-func (c *Core) hear(in Input) {
+// hearOthers takes what comes from others.
+func (c *Core) hearOthers(in Input) {
 	switch in := in.(type) {
 	case Arrived:
-		c.arrived(in)
+		c.messageArrived(in)
 	case Malformed:
-		c.reject(in.From, in.Message, wire.Malformed)
+		c.rejectMessage(in.From, in.Message, wire.Malformed)
 	case Received:
-		c.received(in)
+		c.messageReceived(in)
 	case Proven:
-		c.received(in.Received)
+		c.messageReceived(in.Received)
 		delete(c.places[in.Message.Contract].proving, in.From)
 	case Beaten:
-		c.beaten(in)
+		c.heartbeatHeard(in)
 	}
 }
 
-// arrived has what is signed verified, and gives everything else to its contract.
-func (c *Core) arrived(in Arrived) {
+// messageArrived has what is signed verified, and gives everything else to its contract.
+func (c *Core) messageArrived(in Arrived) {
 	p, got := c.places[in.Message.Contract], Received{From: in.From, Message: in.Message, Size: in.Size}
 	handover, hands := in.Message.Body.(wire.Handover)
 	switch {
 	case p == nil:
-		c.reject(in.From, in.Message, wire.UnknownContract)
-	case !p.has(in.From): // it would be woken for a stranger
-		c.reject(in.From, in.Message, wire.NotMember)
+		c.rejectMessage(in.From, in.Message, wire.UnknownContract)
+	case !p.hasMember(in.From): // it would be woken for a stranger
+		c.rejectMessage(in.From, in.Message, wire.NotMember)
 	case Signs(in.Message.Body):
-		c.verify(p, got)
+		c.verifyMessage(p, got)
 	case hands:
-		c.prove(p, got, handover)
+		c.proveHandover(p, got, handover)
 	default:
-		c.received(got)
+		c.messageReceived(got)
 	}
 }
 
-// verify has signatures looked at. What is not needed, or not any more, is not verified: all members endorse, anybody sends
+// verifyMessage has signatures looked at. What is not needed, or not any more, is not verified: all members endorse, anybody sends
 // what was not asked for, and each signature costs as much as everything else that is done with it. Such an endorsement is a
 // refusal, and such a grant is for nobody, so that it can only be returned.
-func (c *Core) verify(p *place, in Received) {
+func (c *Core) verifyMessage(p *place, in Received) {
 	v := Verify{Received: in}
 	switch b := in.Message.Body.(type) {
 	case wire.Endorsed:
 		for i, one := range b.Verdicts {
 			switch {
 			case one.Why != wire.Done:
-			case p.needs(in.Message.Request, i):
+			case p.needsAnswer(in.Message.Request, i):
 				v.Needed = append(v.Needed, i)
 			default:
 				b.Verdicts[i] = wire.Verdict{Assembled: one.Assembled, Why: wire.Refused, Text: "it is not needed, and was not verified"}
@@ -65,7 +65,7 @@ func (c *Core) verify(p *place, in Received) {
 		for i := range b.Items {
 			switch {
 			case b.Items[i].Why != wire.Done:
-			case p.needs(in.Message.Request, i):
+			case p.needsAnswer(in.Message.Request, i):
 				v.Needed = append(v.Needed, i)
 			default:
 				b.Items[i].Grant.Coordinator = ""
@@ -75,9 +75,9 @@ func (c *Core) verify(p *place, in Received) {
 	c.act(v)
 }
 
-// prove has that of a handover proven which may count. One wrong proof spoils all: an honest member has verified each before it
+// proveHandover has that of a handover proven which may count. One wrong proof spoils all: an honest member has verified each before it
 // dispatched anything. A member has one handover proven at a time; a second one is left out meanwhile.
-func (c *Core) prove(p *place, in Received, h wire.Handover) {
+func (c *Core) proveHandover(p *place, in Received, h wire.Handover) {
 	if p.open == nil || p.open.Coordinator == nil || p.proving[in.From] {
 		return // nobody waits for it
 	}
@@ -88,16 +88,16 @@ func (c *Core) prove(p *place, in Received, h wire.Handover) {
 	c.act(Prove{in, p.open.Coordinator.Claims(in.From, in.Message.Request, h)})
 }
 
-// received gives a message to its contract, or refuses it while too much waits there (I10).
-func (c *Core) received(in Received) {
-	if !c.with(c.places[in.Message.Contract], in.Size, func(k *contract) { k.receive(in.From, in.Message, in.Forged) }) {
-		c.reject(in.From, in.Message, wire.Busy)
+// messageReceived gives a message to its contract, or refuses it while too much waits there (I10).
+func (c *Core) messageReceived(in Received) {
+	if !c.withContract(c.places[in.Message.Contract], in.Size, func(k *contract) { k.receiveMessage(in.From, in.Message, in.Forged) }) {
+		c.rejectMessage(in.From, in.Message, wire.Busy)
 	}
 }
 
-// reject answers what no machine can: every request gets an answer (I10). A rejection gets none: two nodes that both have no
+// rejectMessage answers what no machine can: every request gets an answer (I10). A rejection gets none: two nodes that both have no
 // such contract would go on for ever.
-func (c *Core) reject(to ledger.Account, msg wire.Message, why wire.Why) {
+func (c *Core) rejectMessage(to ledger.Account, msg wire.Message, why wire.Why) {
 	_, rejection := msg.Body.(wire.Rejected)
 	own := msg.Request.Incarnation == c.cfg.Coordinates || msg.Request.Incarnation == c.cfg.Fetches ||
 		[8]byte(msg.Request.Incarnation[8:]) == [8]byte(c.cfg.Owns[8:])
@@ -107,21 +107,21 @@ func (c *Core) reject(to ledger.Account, msg wire.Message, why wire.Why) {
 	c.act(Send{to, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: wire.Rejected{Why: why, Text: why.String()}}})
 }
 
-func (k *contract) send(to ledger.Account, msg wire.Message) { k.core.act(Send{to, msg}) }
+func (k *contract) sendMessage(to ledger.Account, msg wire.Message) { k.core.act(Send{to, msg}) }
 
-// receive gives a message to the machine that it is for. It is forged if a signature in it is wrong.
-func (k *contract) receive(from ledger.Account, msg wire.Message, forged bool) {
-	k.place.hears(from, msg.Height, k.core.now)
+// receiveMessage gives a message to the machine that it is for. It is forged if a signature in it is wrong.
+func (k *contract) receiveMessage(from ledger.Account, msg wire.Message, forged bool) {
+	k.place.noteHeight(from, msg.Height, k.core.now)
 	switch body := msg.Body.(type) {
 	case wire.Delegate, wire.AskList, wire.AskHandover:
 		if k.Coordinator == nil {
-			k.core.reject(from, msg, wire.NotMember)
+			k.core.rejectMessage(from, msg, wire.NotMember)
 			return
 		}
 		k.toCoordinator(coordinator.Received{From: from, Message: msg})
 	case wire.Noted:
 		if msg.Request.Incarnation == k.core.cfg.Fetches {
-			k.kept(msg.Request.Number)
+			k.offers.contentsKept(msg.Request.Number)
 			return
 		}
 		k.toCoordinator(coordinator.Received{From: from, Message: msg})
@@ -130,12 +130,12 @@ func (k *contract) receive(from ledger.Account, msg wire.Message, forged bool) {
 	case wire.Endorse:
 		k.toEndorser(endorser.Received{From: from, Message: msg})
 	case wire.AskAttempts:
-		k.serve(from, msg, body)
+		k.serveContents(from, msg, body)
 	case wire.Attempts:
 		if msg.Request.Incarnation == k.core.cfg.Fetches {
-			k.hear(body.Attempts)
+			k.absent.hearContents(body.Attempts)
 		} else {
-			k.keepFor(from, msg, body)
+			k.keepForMember(from, msg, body)
 		}
 	case wire.Rejected:
 		switch msg.Request.Incarnation {
@@ -155,11 +155,11 @@ const (
 	mostReads  = 3
 )
 
-// reads asks the store for contents for a member, unless too much is read already: then it says so, and returns false.
-func (k *contract) reads(from ledger.Account, msg wire.Message) bool {
+// beginsReading asks the store for contents for a member, unless too much is read already: then it says so, and returns false.
+func (k *contract) beginsReading(from ledger.Account, msg wire.Message) bool {
 	c := k.core
 	if c.serving[from] == mostServed || c.reads == mostReads {
-		c.reject(from, msg, wire.Busy)
+		c.rejectMessage(from, msg, wire.Busy)
 		return false
 	}
 	c.serving[from]++
@@ -167,20 +167,20 @@ func (k *contract) reads(from ledger.Account, msg wire.Message) bool {
 	return true
 }
 
-// hasRead ends that.
-func (k *contract) hasRead(from ledger.Account) {
+// endReading ends that.
+func (k *contract) endReading(from ledger.Account) {
 	k.core.serving[from]--
 	k.core.reads--
 }
 
 // readAttempts asks the store for contents.
 func (k *contract) readAttempts(named []ledger.Hash, then func(Answered)) {
-	k.core.act(ReadAttempts{ID: k.core.ask(then), Contract: k.address(), Named: named})
+	k.core.act(ReadAttempts{ID: k.core.askQuestion(then), Contract: k.address(), Named: named})
 }
 
-// serve answers a member that lacks the contents of attempts, from memory and from the store.
-func (k *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAttempts) {
-	if !k.reads(from, msg) {
+// serveContents answers a member that lacks the contents of attempts, from memory and from the store.
+func (k *contract) serveContents(from ledger.Account, msg wire.Message, ask wire.AskAttempts) {
+	if !k.beginsReading(from, msg) {
 		return
 	}
 	var known []wire.Whole
@@ -199,8 +199,8 @@ func (k *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAtte
 				break
 			}
 		}
-		k.send(from, answer)
-		k.hasRead(from)
-		k.trouble(&k.unread, a.Err, "attempts cannot be read", "attempts can be read again")
+		k.sendMessage(from, answer)
+		k.endReading(from)
+		k.sayTrouble(&k.unread, a.Err, "attempts cannot be read", "attempts can be read again")
 	})
 }

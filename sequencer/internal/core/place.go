@@ -38,9 +38,9 @@ const (
 	mostHeld  = 16 << 20
 )
 
-// with does something with a contract's machines, now or when they are there. It returns false if too much waits for them:
+// withContract does something with a contract's machines, now or when they are there. It returns false if too much waits for them:
 // then it is never done. Size is that of the message that it is about.
-func (c *Core) with(p *place, size int, do func(*contract)) bool {
+func (c *Core) withContract(p *place, size int, do func(*contract)) bool {
 	if p.open != nil && !p.open.behind {
 		p.open.busyAt = c.now
 		do(p.open)
@@ -52,18 +52,18 @@ func (c *Core) with(p *place, size int, do func(*contract)) bool {
 	}
 	p.held += size
 	p.waits = append(p.waits, do)
-	c.rouse(p)
+	c.rouseContract(p)
 	return true
 }
 
-func (c *Core) reach(in Reach) {
-	if !c.with(c.places[in.Contract], in.Size, func(*contract) { c.act(Reached{in.Ticket}) }) {
+func (c *Core) reachContract(in Reach) {
+	if !c.withContract(c.places[in.Contract], in.Size, func(*contract) { c.act(Reached{in.Ticket}) }) {
 		c.act(Busy{in.Ticket})
 	}
 }
 
-// rouse reads a contract, as soon as that can be done, unless that is done already.
-func (c *Core) rouse(p *place) {
+// rouseContract reads a contract, as soon as that can be done, unless that is done already.
+func (c *Core) rouseContract(p *place) {
 	if p.opening || p.open != nil {
 		return
 	}
@@ -71,17 +71,17 @@ func (c *Core) rouse(p *place) {
 	c.act(Open{p.set.Declared.Address, p.number})
 }
 
-// needs reports whether a verdict or a grant in the answer to a request may count.
-func (p *place) needs(answer wire.RequestID, at int) bool {
+// needsAnswer reports whether a verdict or a grant in the answer to a request may count.
+func (p *place) needsAnswer(answer wire.RequestID, at int) bool {
 	return p.open == nil || p.open.Coordinator != nil && p.open.Coordinator.Needs(answer, at)
 }
 
-// has reports whether an account is a member.
-func (p *place) has(a ledger.Account) bool { return slices.Contains(p.set.Declared.Members, a) }
+// hasMember reports whether an account is a member.
+func (p *place) hasMember(a ledger.Account) bool { return slices.Contains(p.set.Declared.Members, a) }
 
-// opened begins with a contract's machines. What waits for them goes on waiting until they know of the blocks of the
+// contractOpened begins with a contract's machines. What waits for them goes on waiting until they know of the blocks of the
 // meantime: they would else speak of heights that are long past.
-func (c *Core) opened(in Opened) {
+func (c *Core) contractOpened(in Opened) {
 	k := in.contract
 	p := k.place
 	if in.Asleep {
@@ -96,32 +96,32 @@ func (c *Core) opened(in Opened) {
 	k.toSender(sender.Tick{}) // what is to be done first
 	k.toCoordinator(coordinator.Drain{On: p.drained})
 	if !k.behind {
-		c.ready(p)
+		c.contractReady(p)
 	}
 }
 
 // mostBehind is how long events wait for a ledger that does not tell of its blocks.
 const mostBehind = 2 * time.Second
 
-// ready does what has waited.
-func (c *Core) ready(p *place) {
+// contractReady does what has waited.
+func (c *Core) contractReady(p *place) {
 	waits := p.waits
 	p.open.behind, p.waits, p.held = false, nil, 0
 	for _, do := range waits {
-		c.with(p, 0, do)
+		c.withContract(p, 0, do)
 	}
 }
 
-// rest lets contracts fall asleep in which nothing happens.
-func (c *Core) rest() {
+// restIdle lets contracts fall asleep in which nothing happens.
+func (c *Core) restIdle() {
 	for _, p := range c.awake {
 		if p.open.behind && c.now-p.open.busyAt >= mostBehind {
-			c.ready(p)
+			c.contractReady(p)
 		}
 	}
 	c.awake = slices.DeleteFunc(c.awake, func(p *place) bool {
 		k := p.open
-		if k.behind || c.now-k.busyAt < c.cfg.SleepAfter || !k.idle() {
+		if k.behind || c.now-k.busyAt < c.cfg.SleepAfter || !k.allStored() {
 			return false
 		}
 		c.act(Unfollow{k.address()})
@@ -134,8 +134,8 @@ func (c *Core) rest() {
 	})
 }
 
-// idle reports whether the store has all of the contract.
-func (k *contract) idle() bool {
-	return len(k.unsent) == 0 && k.writing == 0 && !k.sending && k.Sender.Idle() && (k.Coordinator == nil || k.Coordinator.Idle()) &&
+// allStored reports whether the store has all of the contract.
+func (k *contract) allStored() bool {
+	return len(k.errands.unsent) == 0 && !k.errands.sending && k.writing == 0 && k.Sender.Idle() && (k.Coordinator == nil || k.Coordinator.Idle()) &&
 		k.Endorser.Idle() && k.Book.Idle()
 }

@@ -21,34 +21,34 @@ type inquiry struct {
 	missing []book.Missing   // that landed up to that block
 }
 
-// reconcile asks the ledger which states a final block still has, of those that were created in a block that is final for
+// reconcileStates asks the ledger which states a final block still has, of those that were created in a block that is final for
 // this node, and gives up attempts of which it has none. An answer of an earlier block would not have them yet: it counts
 // for nothing.
-func (k *contract) reconcile(states []ledger.StateID, missing []book.Missing) {
-	_, final := k.Book.Height()
-	q := inquiry{final: final, states: k.Book.Settled(states)}
-	if !k.doubting && len(missing) > 0 {
-		q.missing = k.inTurn(missing, final)
-		k.doubting = len(q.missing) > 0
-		k.forgone = k.forgone || k.doubting // from now on: what is heard meanwhile may have states that they have spent
+func (b *absent) reconcileStates(states []ledger.StateID, missing []book.Missing) {
+	_, final := b.of.Book.Height()
+	q := inquiry{final: final, states: b.of.Book.Settled(states)}
+	if !b.doubting && len(missing) > 0 {
+		q.missing = b.doubtsInTurn(missing, final)
+		b.doubting = len(q.missing) > 0
+		b.forgone = b.forgone || b.doubting // from now on: what is heard meanwhile may have states that they have spent
 	}
-	k.inquire(q)
+	b.inquireLedger(q)
 }
 
-// inTurn returns the missing attempts that are final, beginning with the one after that which was asked about last: what
+// doubtsInTurn returns the missing attempts that are final, beginning with the one after that which was asked about last: what
 // cannot be given up keeps none that can from its turn.
-func (k *contract) inTurn(missing []book.Missing, final uint64) []book.Missing {
+func (b *absent) doubtsInTurn(missing []book.Missing, final uint64) []book.Missing {
 	missing = slices.DeleteFunc(slices.Clone(missing), func(m book.Missing) bool { return m.Number > final })
 	next := max(0, slices.IndexFunc(missing, func(m book.Missing) bool {
-		return cmp.Or(cmp.Compare(m.Number, k.doubted.Number), bytes.Compare(m.Assembled[:], k.doubted.Assembled[:])) > 0
+		return cmp.Or(cmp.Compare(m.Number, b.doubted.Number), bytes.Compare(m.Assembled[:], b.doubted.Assembled[:])) > 0
 	}))
 	return slices.Concat(missing[next:], missing[:next])
 }
 
-// inquire asks one question, and the next one when it is answered: about all states, and then about attempts as long as some
+// inquireLedger asks one question, and the next one when it is answered: about all states, and then about attempts as long as some
 // of each question are given up. What they have spent is gone by then. After an answer that is of no use the rest is asked
 // with the next fetch.
-func (k *contract) inquire(q inquiry) {
+func (b *absent) inquireLedger(q inquiry) {
 	doubts := len(q.missing) > 0
 	states := q.states[:min(len(q.states), mostRead)]
 	q.states = q.states[len(states):]
@@ -57,18 +57,18 @@ func (k *contract) inquire(q inquiry) {
 	var made [][]ledger.StateID
 	for len(q.missing) > 0 { // while states are left there is no room
 		m := q.missing[0]
-		created := k.Book.Created(m.Assembled)
+		created := b.of.Book.Created(m.Assembled)
 		if len(asked) > 0 && len(asked)+len(created) > mostRead {
 			break
 		}
 		lost, made, asked = append(lost, m.Assembled), append(made, created), append(asked, created...)
-		k.doubted, q.missing = m, q.missing[1:]
+		b.doubted, q.missing = m, q.missing[1:]
 	}
 	if len(asked) == 0 {
 		return
 	}
-	k.core.act(ReadFinal{Contract: k.address(), States: asked, ID: k.core.ask(func(a Answered) {
-		if k.asleep {
+	b.of.core.act(ReadFinal{Contract: b.of.address(), States: asked, ID: b.of.core.askQuestion(func(a Answered) {
+		if b.of.asleep {
 			return
 		}
 		useful := a.Err == nil && a.Final.Number() >= q.final
@@ -79,15 +79,15 @@ func (k *contract) inquire(q inquiry) {
 					over = append(over, h)
 				}
 			}
-			k.Book.Gone(slices.DeleteFunc(states, a.Final.Unspent)...)
-			k.Book.Forgo(over...)
-			k.keep()
+			b.of.Book.Gone(slices.DeleteFunc(states, a.Final.Unspent)...)
+			b.of.Book.Forgo(over...)
+			b.of.keepBook()
 		}
 		switch more := len(q.states) > 0 || len(q.missing) > 0 && (len(lost) == 0 || len(over) > 0); {
 		case useful && more:
-			k.inquire(q)
+			b.inquireLedger(q)
 		case doubts:
-			k.doubting = false
+			b.doubting = false
 		}
 	})})
 }

@@ -67,7 +67,7 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 			for n := uint64(1); n <= c.asked; n++ {
 				block(n)
 			}
-			d.reconcile(b.States(), nil)
+			d.absent.reconcileStates(b.States(), nil)
 			asked, is := next[ReadFinal](d)
 			for n := c.asked + 1; n <= 9; n++ {
 				block(n)
@@ -127,8 +127,8 @@ func (a *absentee) state(i int) ledger.StateID { return model.Fake{}.State(a.nam
 func (a *absentee) round(meanwhile func()) {
 	a.t.Helper()
 	missing := a.Book.Missing()
-	a.reconcile(a.Book.States(), missing)
-	a.reconcile(a.Book.States(), missing) // the next round begins before the end of this one
+	a.absent.reconcileStates(a.Book.States(), missing)
+	a.absent.reconcileStates(a.Book.States(), missing) // the next round begins before the end of this one
 	meanwhile()
 	a.settle()
 }
@@ -143,7 +143,7 @@ func (a *absentee) settle() {
 		}
 		a.step(answer)
 	}
-	if a.doubting {
+	if a.absent.doubting {
 		a.t.Fatal("it is done and goes on")
 	}
 }
@@ -221,12 +221,12 @@ func TestAllStatesAreAskedAbout(t *testing.T) {
 			known, a.unspent[a.state(i)] = append(known, w), i > 0
 		}
 	}
-	a.hear(known)
+	a.absent.hearContents(known)
 	if len(a.Book.Missing()) != 1 || len(a.Book.States()) != count-1 {
 		t.Fatalf("%d are missing, and %d states there: this test shows nothing", len(a.Book.Missing()), len(a.Book.States()))
 	}
 	a.fails = 1
-	a.reconcile(a.Book.States(), a.Book.Missing())
+	a.absent.reconcileStates(a.Book.States(), a.Book.Missing())
 	a.settle()
 	if len(a.Book.Missing()) != 1 {
 		t.Fatal("it is given up, and the first question had no answer")
@@ -246,7 +246,7 @@ func TestWhatIsHeardMeanwhileIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	a := newAway(t, 2) // the second has spent the state of the first
 	a.unspent[a.state(0)] = false
-	a.round(func() { a.hear(a.attempt[:1]) })
+	a.round(func() { a.absent.hearContents(a.attempt[:1]) })
 	if len(a.Book.Missing()) > 0 || len(a.Book.States()) > 0 {
 		t.Errorf("%d are missing, and %d states there, want none", len(a.Book.Missing()), len(a.Book.States()))
 	}
@@ -261,9 +261,9 @@ func TestWhatIsFinalIsAskedAbout(t *testing.T) {
 		missing = append(missing, book.Missing{Number: n})
 	}
 	for doubted, want := range map[uint64]string{0: "[5 6 7]", 5: "[6 7 5]", 7: "[5 6 7]"} {
-		c := contract{doubted: book.Missing{Number: doubted}}
+		c := absent{doubted: book.Missing{Number: doubted}}
 		var got []uint64
-		for _, m := range c.inTurn(missing, 7) {
+		for _, m := range c.doubtsInTurn(missing, 7) {
 			got = append(got, m.Number)
 		}
 		if fmt.Sprint(got) != want {
@@ -289,8 +289,8 @@ func TestWhatNobodyHasHidesNothing(t *testing.T) {
 	}
 	asked := map[ledger.Hash]bool{}
 	for range 6 {
-		d.fetchAt = 0
-		d.fetch()
+		d.absent.fetchAt = 0
+		d.absent.fetchMissing()
 		if one, is := next[ReadAttempts](d); is {
 			for _, h := range one.Named {
 				asked[h] = true
@@ -310,7 +310,7 @@ func TestANeedWithoutACreatorIsNotAskedFor(t *testing.T) {
 	own := ledger.Intent{Owner: "north", Sequence: ledger.Sequence{Lineage: 1, Counter: 1}}
 	given := grants.Given{Intent: own, Assembled: ledger.Hash{1}, ValidUntil: 9, Needs: []grants.Need{{State: ledger.StateID{2}}}}
 	read := false
-	d.final([]grants.Given{given}, func(f ledger.View) {
+	d.readFinal([]grants.Given{given}, func(f ledger.View) {
 		read = true
 		if end := grants.Kills(f, given); end != grants.Alive {
 			t.Errorf("the grant is %v, want it alive", end)

@@ -40,11 +40,11 @@ func TestAReviewKeepsItsPlace(t *testing.T) {
 		answer.ID = must[Review](d).ID
 		d.step(answer)
 	}
-	d.submit(tx)
-	d.submit(tx)
-	d.errand(errand{review: &coordinator.Review{Awaited: tx.Entries}})
-	d.submit(tx)
-	d.submit(tx)
+	d.submitSent(tx)
+	d.submitSent(tx)
+	d.errands.addErrand(errand{review: &coordinator.Review{Awaited: tx.Entries}})
+	d.submitSent(tx)
+	d.submitSent(tx)
 	d.step(Refused{"k", "busy"})
 	told("not taken: busy")
 	taken(1)
@@ -54,7 +54,7 @@ func TestAReviewKeepsItsPlace(t *testing.T) {
 	reviewed(Answered{Lost: tx.Entries, Waits: "no money"})
 	told("no money")
 	taken(2)
-	d.errand(errand{review: &coordinator.Review{}})
+	d.errands.addErrand(errand{review: &coordinator.Review{}})
 	d.step(Answered{ID: must[Wait](d).ID})
 	reviewed(Answered{Err: errors.New("the database is away")})
 	told("nobody knows: the database is away")
@@ -82,7 +82,7 @@ func TestReviewsThatFailAreOneLine(t *testing.T) {
 		{0, nil, map[string]int{fails: 2, again: 2, given: 1}},
 		{1, nil, map[string]int{fails: 2, again: 2, given: 2}},
 	} {
-		d.reviewed(Answered{Lost: make([]ledger.Entry, one.lost), Waits: "no money", Err: one.err})
+		d.errands.reviewAnswered(Answered{Lost: make([]ledger.Entry, one.lost), Waits: "no money", Err: one.err})
 		for _, text := range []string{fails, again, given} {
 			if got := d.lines(text); got != one.want[text] {
 				t.Fatalf("after review %d the log has %d lines with %q, want %d", i, got, text, one.want[text])
@@ -226,7 +226,7 @@ func TestPace(t *testing.T) {
 func TestWhatIsSharedIsReadAgain(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "alice", declared("alice", "bob"))
-	d.share(sender.Share{Assembled: ledger.Hash{1}, Block: 9})
+	d.offers.shareContents(sender.Share{Assembled: ledger.Hash{1}, Block: 9})
 	d.step(Answered{ID: must[ReadAttempts](d).ID, Err: errors.New("the connection is lost")})
 	d.core.now += offerEvery
 	d.step(Tick{})
@@ -245,9 +245,9 @@ func TestATroubleIsOneLine(t *testing.T) {
 		do           func(d *desk) uint64
 		fails, again string
 	}{
-		"nudges": {func(d *desk) uint64 { d.nudge(); return must[Nudge](d).ID }, "an empty transaction was not taken", "empty transactions are taken again"},
+		"nudges": {func(d *desk) uint64 { d.nudgeChain(); return must[Nudge](d).ID }, "an empty transaction was not taken", "empty transactions are taken again"},
 		"contents": {func(d *desk) uint64 {
-			d.serve("bob", wire.Message{Request: wire.RequestID{Incarnation: wire.Incarnation{7}, Number: 1}}, wire.AskAttempts{Assembled: []ledger.Hash{{1}}})
+			d.serveContents("bob", wire.Message{Request: wire.RequestID{Incarnation: wire.Incarnation{7}, Number: 1}}, wire.AskAttempts{Assembled: []ledger.Hash{{1}}})
 			return must[ReadAttempts](d).ID
 		}, "attempts cannot be read", "attempts can be read again"},
 	} {
@@ -263,7 +263,7 @@ func TestATroubleIsOneLine(t *testing.T) {
 		}
 	}
 	d := newDesk(t, "alice", declared("alice", "bob"))
-	d.nudge()
+	d.nudgeChain()
 	if d.step(Answered{ID: must[Nudge](d).ID, Err: ledger.ErrUnderWay}); d.lines("") > 0 {
 		t.Error("while something is under way the log says that it fails")
 	}
@@ -284,7 +284,7 @@ func TestEntriesGoTogether(t *testing.T) {
 			tx = ledger.Sent{By: "a", Cancel: &ledger.Cancellation{Intent: name(i)}}
 		}
 		want = append(want, fmt.Sprint(tx.Cancel != nil, i))
-		d.submit(tx)
+		d.submitSent(tx)
 	}
 	var sizes []int
 	for len(got) < len(want) {

@@ -60,8 +60,8 @@ func TestWhatASecondRowIsTold(t *testing.T) {
 		"nobody knows":     {answer: Answered{Err: fault}, err: fault},
 	} {
 		d := newDesk(t, "alice", declared("alice"))
-		d.asks[second] = 7
-		d.twice(sender.Store{Intents: []sender.IntentRow{row}}, second)
+		d.askers.tickets[second] = 7
+		d.askers.keyIsTaken(sender.Store{Intents: []sender.IntentRow{row}}, second)
 		c.answer.ID = must[Find](d).ID
 		d.step(c.answer)
 		again, is := next[Again](d)
@@ -71,7 +71,7 @@ func TestWhatASecondRowIsTold(t *testing.T) {
 		}
 	}
 	d := newDesk(t, "alice", declared("alice"))
-	if d.numbered([]sender.IntentRow{row}); len(d.asks) > 0 {
+	if d.askers.noteAskers([]sender.IntentRow{row}); len(d.askers.tickets) > 0 {
 		t.Error("nobody hands it in, and somebody is told of it")
 	}
 }
@@ -81,7 +81,7 @@ func TestACancellationWithoutASignature(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{nil, errors.New("the key is away")} {
 		d := newDesk(t, "alice", declared("alice"))
-		d.owner(sender.SendCancellation{Intent: ledger.Intent{Owner: "alice"}})
+		d.actForSender(sender.SendCancellation{Intent: ledger.Intent{Owner: "alice"}})
 		d.step(Answered{ID: must[SignCancellation](d).ID, Signature: []byte("s"), Err: err})
 		if _, is := next[HandIn](d); is != (err == nil) {
 			t.Errorf("signed with the error %v, it is handed in %v", err, is)
@@ -125,10 +125,10 @@ func TestWhoseWordKeepsContents(t *testing.T) {
 		{Incarnation: wire.Incarnation{9}, Number: 5}: false,
 	} {
 		d := newDesk(t, "alice", declared("alice", "north"))
-		d.shares = []*sharing{{asks: []uint64{5}}}
-		d.receive("north", wire.Message{Contract: "k", Request: id, Body: wire.Noted{}}, false)
-		if (len(d.shares) == 0) != kept {
-			t.Errorf("a word on request %d of %x ends the offer: %v", id.Number, id.Incarnation[0], len(d.shares) == 0)
+		d.offers.shares = []*sharing{{asks: []uint64{5}}}
+		d.receiveMessage("north", wire.Message{Contract: "k", Request: id, Body: wire.Noted{}}, false)
+		if (len(d.offers.shares) == 0) != kept {
+			t.Errorf("a word on request %d of %x ends the offer: %v", id.Number, id.Incarnation[0], len(d.offers.shares) == 0)
 		}
 	}
 }
@@ -175,8 +175,8 @@ func TestWhatACoordinatorNotesIsWritten(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "alice", declared("alice"))
 	in := []ledger.Intent{{Owner: "alice"}}
-	d.coordinate(coordinator.Note{Intents: in})
-	d.coordinate(coordinator.Forget{Intents: in})
+	d.actForCoordinator(coordinator.Note{Intents: in})
+	d.actForCoordinator(coordinator.Forget{Intents: in})
 	w := d.core.out.Writes
 	if len(w) != 2 || len(w[0].Change.Noted) != 1 || len(w[1].Change.Over) != 1 {
 		t.Errorf("these are written: %+v", w)
@@ -224,11 +224,11 @@ func TestWhatKeepsAContractAwake(t *testing.T) {
 	for name, c := range map[string]struct{ begin, end func(*desk) }{
 		"nothing": {func(*desk) {}, func(*desk) {}},
 		"a change that is not stored": {
-			func(d *desk) { d.store(Change{}, nil) },
+			func(d *desk) { d.storeChange(Change{}, nil) },
 			func(*desk) {},
 		},
 		"what is handed in": {
-			func(d *desk) { d.submit(ledger.Sent{By: "alice", Entries: []ledger.Entry{{}}}) },
+			func(d *desk) { d.submitSent(ledger.Sent{By: "alice", Entries: []ledger.Entry{{}}}) },
 			func(d *desk) {
 				d.step(Answered{ID: must[HandIn](d).ID})
 				d.step(Answered{ID: must[Wait](d).ID})
@@ -366,8 +366,8 @@ func TestWhatWasAskedForSeldomIsKept(t *testing.T) {
 	t.Parallel()
 	a := newAway(t, 2)
 	missing := a.Book.Missing()
-	a.lacks = lacks{missing[0].Assembled: {tries: beyond}, missing[1].Assembled: {tries: beyond - 1}}
-	a.despair(missing, 0)
+	a.absent.lacks = lacks{missing[0].Assembled: {tries: beyond}, missing[1].Assembled: {tries: beyond - 1}}
+	a.absent.doubtMissing(missing, 0)
 	a.settle()
 	if left := a.Book.Missing(); len(left) != 1 || left[0].Assembled != missing[1].Assembled {
 		t.Errorf("%v are missing, want the one that was asked for seldom", left)

@@ -53,7 +53,7 @@ func (c *Core) Look(address string, wall time.Time) Status {
 	}
 	s.Drained = p.drained
 	if s.Final == 0 {
-		s.Unread = p.unread()
+		s.Unread = p.whyUnread()
 	}
 	s.Members = nil
 	for _, a := range p.set.Declared.Members {
@@ -72,8 +72,8 @@ func (c *Core) Look(address string, wall time.Time) Status {
 	return s
 }
 
-// unread says why nothing is known of a contract's blocks.
-func (p *place) unread() string {
+// whyUnread says why nothing is known of a contract's blocks.
+func (p *place) whyUnread() string {
 	if p.opening || p.open != nil {
 		return "it is being read"
 	}
@@ -85,7 +85,7 @@ func (k *contract) status() Status {
 	r := k.committee.RangeOf(final)
 	s := Status{
 		Contract: k.address(), Head: head, Final: final, Range: r, Intents: k.Sender.Counts(), Missing: len(k.Book.Missing()), Takes: k.pace.blocks(),
-		Waits: cmp.Or(k.refused, k.waits), Nudges: k.place.nudges, Drained: k.place.drained,
+		Waits: cmp.Or(k.errands.refused, k.errands.waits), Nudges: k.place.nudges, Drained: k.place.drained,
 		Coordinator: ledger.Account(k.committee.Order(r)[0]), Next: ledger.Account(k.committee.Order(r + 1)[0]),
 	}
 	if k.Coordinator != nil {
@@ -106,9 +106,9 @@ func (k *contract) forges() []ledger.Account {
 	return all
 }
 
-// hears notes a member's height. It may say anything: the height is for the operator alone. Some messages say none, such as
+// noteHeight notes a member's height. It may say anything: the height is for the operator alone. Some messages say none, such as
 // those of a member whose contract sleeps.
-func (p *place) hears(from ledger.Account, final uint64, now time.Duration) {
+func (p *place) noteHeight(from ledger.Account, final uint64, now time.Duration) {
 	if p.heard == nil {
 		p.heard = map[ledger.Account]heard{}
 	}

@@ -12,63 +12,70 @@ import (
 // ErrConflict means that the key was used before, for something else.
 var ErrConflict = errors.New("the key was used before, for another request")
 
+// askers are the users who wait until what they hand in is stored.
+type askers struct {
+	of      *contract
+	asking  uint64 // the ticket of the one who hands an intent in, in this step; 0: nobody
+	tickets map[ledger.Sequence]uint64
+}
+
 // handIn has a contract's sender take a request.
-func (k *contract) handIn(in Submit) {
-	k.asking = in.Ticket
-	k.toSender(in.Submit)
-	k.asking = 0
+func (u *askers) handIn(in Submit) {
+	u.asking = in.Ticket
+	u.of.toSender(in.Submit)
+	u.asking = 0
 }
 
-// cancel has the sender give an intent up, and says when that is stored: behind what the sender has just stored.
-func (k *contract) cancel(in Cancel) {
+// cancelIntent has the sender give an intent up, and says when that is stored: behind what the sender has just stored.
+func (k *contract) cancelIntent(in Cancel) {
 	k.toSender(sender.Cancel{Sequence: in.Sequence})
-	k.store(Change{}, func([]ledger.Sequence) { k.core.act(Accepted{Ticket: in.Ticket, Sequence: in.Sequence}) })
+	k.storeChange(Change{}, func([]ledger.Sequence) { k.core.act(Accepted{Ticket: in.Ticket, Sequence: in.Sequence}) })
 }
 
-// numbered notes who asks for the intents that a Store has: the one who hands one in now. By the key one could hear of
+// noteAskers notes who asks for the intents that a Store has: the one who hands one in now. By the key one could hear of
 // another's request.
-func (k *contract) numbered(rows []sender.IntentRow) {
+func (u *askers) noteAskers(rows []sender.IntentRow) {
 	for _, row := range rows {
-		if k.asking != 0 {
-			k.asks[row.Sequence] = k.asking
+		if u.asking != 0 {
+			u.tickets[row.Sequence] = u.asking
 		}
 	}
 }
 
-// accepted tells the user who has asked for an intent which one it is, or why it is none.
-func (k *contract) accepted(of, is ledger.Sequence, err error) {
-	if ticket, asks := k.asks[of]; asks {
-		k.core.act(Accepted{ticket, is, err})
-		delete(k.asks, of)
+// tellAsker tells the user who has asked for an intent which one it is, or why it is none.
+func (u *askers) tellAsker(of, is ledger.Sequence, err error) {
+	if ticket, asks := u.tickets[of]; asks {
+		u.of.core.act(Accepted{ticket, is, err})
+		delete(u.tickets, of)
 	}
 }
 
-// twice tells a user what the first row of the key says. If that row was forgotten meanwhile the key is free again, and the
+// keyIsTaken tells a user what the first row of the key says. If that row was forgotten meanwhile the key is free again, and the
 // request is handed in once more.
-func (k *contract) twice(s sender.Store, second ledger.Sequence) {
+func (u *askers) keyIsTaken(s sender.Store, second ledger.Sequence) {
 	for _, row := range s.Intents {
 		if row.Sequence != second {
 			continue
 		}
-		k.core.act(Find{Contract: k.address(), Key: row.Key, ID: k.core.ask(func(a Answered) {
+		u.of.core.act(Find{Contract: u.of.address(), Key: row.Key, ID: u.of.core.askQuestion(func(a Answered) {
 			switch found := a.Found; {
 			case a.Err != nil:
-				k.accepted(second, ledger.Sequence{}, a.Err)
+				u.tellAsker(second, ledger.Sequence{}, a.Err)
 			case found == nil:
-				k.again(row)
+				u.handInAgain(row)
 			case !bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline:
-				k.accepted(second, found.Sequence, fmt.Errorf("%w: %q", ErrConflict, row.Key))
+				u.tellAsker(second, found.Sequence, fmt.Errorf("%w: %q", ErrConflict, row.Key))
 			default:
-				k.accepted(second, found.Sequence, nil)
+				u.tellAsker(second, found.Sequence, nil)
 			}
 		})})
 	}
 }
 
-// again has a request handed in whose row was not stored.
-func (k *contract) again(row sender.IntentRow) {
-	if ticket, asks := k.asks[row.Sequence]; asks {
-		delete(k.asks, row.Sequence)
-		k.core.act(Again{Submit{ticket, k.address(), sender.Submit{Key: row.Key, Payload: row.Payload, Deadline: row.Deadline}}})
+// handInAgain has a request handed in whose row was not stored.
+func (u *askers) handInAgain(row sender.IntentRow) {
+	if ticket, asks := u.tickets[row.Sequence]; asks {
+		delete(u.tickets, row.Sequence)
+		u.of.core.act(Again{Submit{ticket, u.of.address(), sender.Submit{Key: row.Key, Payload: row.Payload, Deadline: row.Deadline}}})
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/patched"
 	"github.com/conchhq/conch/sequencer/sequencertest"
+	"github.com/conchhq/conch/txlog/quorum/quorumtest"
 )
 
 func (l lab) sim() *cobra.Command {
@@ -28,7 +28,7 @@ func (l lab) sim() *cobra.Command {
 		Example: `  conch-lab sim election --nodes 5 --seed 7
   conch-lab sim sequencer --nodes 5 --seed 1
   conch-lab sim election --runs 10000 --json`,
-	}, simulator(l, electiontest.Simulator()), simulator(l, sequencertest.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, bulletin.Simulator()))
+	}, simulator(l, electiontest.Simulator()), simulator(l, sequencertest.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, quorumtest.Simulator()))
 }
 
 // simulator makes the command of a simulator.

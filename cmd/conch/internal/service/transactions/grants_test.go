@@ -96,7 +96,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	hold := pending.Batch{Account: account, Number: 1, Hold: &pending.Hold{Intent: in.ID, Why: "it waits"}}
 	try("hold", store.Write(ctx, token, hold))
 	try("put off", store.Write(ctx, token, pending.Batch{Account: account, Held: []pending.Held{{Intent: other.ID, Refusal: pending.Refusal{Times: 1}}}}))
-	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Reject{{Intent: other.ID, Why: "no"}}}))
+	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Hold{{Intent: other.ID, Why: "no"}}}))
 	_, err = store.Get(ctx, in.ID)
 	try("get", err)
 	_, err = store.Unfinished(ctx, account, "")
