@@ -2,6 +2,7 @@ package chunksync
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -173,6 +174,113 @@ func TestARottenLogIsNotOpened(t *testing.T) {
 		}
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, bytes.Join(lines, nil)) {
 			t.Errorf("line %d: the log was changed: %v", number, err)
+		}
+	}
+}
+
+// The earliest seq from which the changes are known is exact: from there each write is named, and from
+// one before there is a write that is not kept any more. A peer would never get it.
+func TestTheEarliestChange(t *testing.T) {
+	t.Parallel()
+	s := openWith(t, t.TempDir(), &killer{left: -1})
+	defer func() { _ = s.Close() }()
+	leader := Tenure{Epoch: 1}
+	s.apply(difference(catalog{}, catalog{Tenure: leader}))
+	name := func(seq int64) string { return fmt.Sprint("f", seq) }
+	for range 2*recentWrites + 2 { // so that some were just dropped
+		s.apply(s.catalog.write(name(s.catalog.Seq+1), &File{}))
+	}
+	if s.since == 0 {
+		t.Fatal("no write was dropped: this test is blind")
+	}
+	for seq := s.since - 2; seq < s.since+3; seq++ {
+		by, known := s.changeSince(seq)
+		if known != (seq >= s.since) {
+			t.Errorf("since %d: known %v, and all are kept after %d", seq, known, s.since)
+		}
+		if _, first := by.Files[name(seq+1)]; known && (!first || len(by.Files) != int(s.catalog.Seq-seq)) {
+			t.Errorf("since %d: got %d files, the first of them %v, want all %d", seq, len(by.Files), first, s.catalog.Seq-seq)
+		}
+	}
+}
+
+// A new leader knows its own changes from its first catalog on, whatever it has followed before.
+func TestTheChangesOfANewLeader(t *testing.T) {
+	t.Parallel()
+	s := openWith(t, t.TempDir(), &killer{left: -1})
+	defer func() { _ = s.Close() }()
+	s.apply(difference(catalog{}, catalog{Tenure: Tenure{Epoch: 1}, Seq: 9}))
+	for _, name := range []string{"a", "b"} {
+		s.apply(s.catalog.write(name, &File{}))
+	}
+	s.apply(difference(s.catalog, catalog{Tenure: Tenure{Epoch: 2}, Files: s.catalog.after(change{}).Files}))
+	s.apply(s.catalog.write("c", &File{}))
+	if by, known := s.changeSince(0); !known || len(by.Files) != 1 {
+		t.Errorf("got %d files, known %v, want the one that the new leader has written", len(by.Files), known)
+	}
+}
+
+// A folder with foreign entries is refused and left unchanged.
+func TestAForeignFolder(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string][]string{
+		"a mailbox":         {"cur/", "new/letter", "tmp/"},
+		"one below another": {"lock", "chunks/", "new/", "more/lock"},
+		"a file beside":     {"lock", "chunks/", "new/", "notes.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			put(t, dir, files)
+			s, err := Open(dir)
+			if err == nil {
+				_ = s.Close()
+			}
+			if foreign, ok := errors.AsType[*FolderError](err); !ok || foreign.Dir != dir || foreign.Entry == "" {
+				t.Errorf("got %v, want a FolderError", err)
+			}
+			for _, file := range files {
+				if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(dir, "lock")); name == "a mailbox" && err == nil {
+				t.Error("the refused folder has a lock file now")
+			}
+		})
+	}
+}
+
+// A store's folder is opened, also if it is a whole disk, and only drafts are removed.
+func TestAFolderOfItsOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, []string{"lost+found/", "new/draft-17", "new/letter", "chunks/letter"})
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	for file, kept := range map[string]bool{"new/draft-17": false, "new/letter": true, "chunks/letter": true} {
+		if _, err := os.Stat(filepath.Join(dir, file)); (err == nil) != kept {
+			t.Errorf("%s: got %v, want it kept: %v", file, err, kept)
+		}
+	}
+}
+
+// put makes empty files, and folders for names that end with a slash.
+func put(t *testing.T, dir string, files []string) {
+	t.Helper()
+	for _, file := range files {
+		folder, name := filepath.Split(filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if name == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/runtest"
 )
@@ -323,3 +325,5 @@ func (l *worldLeader) write() {
 		l.step(changed{held})
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,8 +1,10 @@
 package fence_test
 
 import (
+	"context"
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -37,3 +39,83 @@ func TestBoottimeGoesOn(t *testing.T) {
 		t.Errorf("%s is left of an hour that has just begun", left)
 	}
 }
+
+func TestDeadline(t *testing.T) {
+	g, l, clock := manualGate("s")
+	look := func(d fence.Door, want fence.Instant, open bool) {
+		t.Helper()
+		if at, ok := g.Deadline(d); ok != open || ok && at != want {
+			t.Errorf("%s door: deadline %d, open %v; want %d, %v", d, at, ok, want, open)
+		}
+	}
+	moves := func(what string, move func()) {
+		t.Helper()
+		before := g.Moved()
+		select {
+		case <-before:
+			t.Fatalf("%s: Moved is closed before the move", what)
+		default:
+		}
+		move()
+		select {
+		case <-before:
+		default:
+			t.Errorf("%s: Moved is not closed after the move", what)
+		}
+	}
+	look(fence.Fenced, 0, false)
+	moves("opening", func() { l.Open(token, 200, 300) })
+	look(fence.Fenced, 300, true)
+	look(fence.Act, 0, false) // in the hold
+	clock.set(250)
+	look(fence.Act, 300, true)
+	moves("a heartbeat", func() { l.Extend(500) })
+	look(fence.Act, 500, true)
+	moves("a failed heartbeat", l.Suspend)
+	look(fence.Act, 0, false)
+	moves("the next good one", func() { l.Extend(600) })
+	look(fence.Act, 600, true)
+	clock.set(600)
+	look(fence.Fenced, 0, false) // late
+	moves("the end", func() { l.Shut(errGone) })
+	look(fence.Fenced, 0, false)
+}
+
+// Outlive gives a step the stated time after the gate has shut, and no more.
+func TestOutlive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "kept"))
+		longer, end := fence.Outlive(ctx, time.Second)
+		defer end()
+		if _, bound := longer.Deadline(); bound || longer.Value(key{}) != "kept" {
+			t.Error("the derived context has a deadline or lacks the values of ctx")
+		}
+		time.Sleep(time.Hour)
+		if longer.Err() != nil {
+			t.Fatal("the derived context ended before ctx did")
+		}
+		cancel()
+		time.Sleep(time.Second - time.Nanosecond)
+		synctest.Wait()
+		if longer.Err() != nil {
+			t.Error("the derived context ended less than 1s after ctx")
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if longer.Err() == nil {
+			t.Error("the derived context is alive 1s after the end of ctx")
+		}
+
+		after, stop := fence.Outlive(ctx, time.Second) // ctx has ended
+		if after.Err() != nil {
+			t.Error("a context derived from one that has ended begins ended")
+		}
+		stop()
+		if after.Err() == nil {
+			t.Error("the derived context is alive after end was called")
+		}
+	})
+}
+
+type key struct{}

@@ -13,34 +13,6 @@ import (
 	"github.com/conchhq/conch/gossip/internal/wire"
 )
 
-// B16: a single node names itself, in reign 0, since nobody else could know of another one.
-func TestSingle(t *testing.T) {
-	bubble(t, func(t *testing.T, s *site) {
-		s.crowd(1, 0)
-		if l := s.agree(4 * time.Second); l.status().Reign != 0 || l.status().State != "leading" {
-			t.Errorf("got %+v", l.status())
-		}
-	})
-}
-
-// B17: two nodes agree. The one that is left leads when the other one dies, and goes on to when it comes back.
-func TestTwo(t *testing.T) {
-	bubble(t, func(t *testing.T, s *site) {
-		s.crowd(2, 0)
-		first := s.agree(10 * time.Second)
-		first.kill()
-		second := s.agree(14 * time.Second)
-		if second == first {
-			t.Fatal("a dead node leads")
-		}
-		first.start()
-		pass(time.Minute)
-		if l := s.agree(0); l != second {
-			t.Errorf("%s leads after the other one came back: it was deposed", l.name)
-		}
-	})
-}
-
 // A crowd agrees from a cold start, within what docs/gossip.md promises and the second that the overlay takes to connect
 // it. In the calm after that nobody changes its mind. The leader is killed, and all others name one other within the
 // validity and four beats (B19).
@@ -83,55 +55,6 @@ func TestCrowds(t *testing.T) {
 			})
 		})
 	}
-}
-
-// B18: five electors are parted. The side with the majority names one leader, the other one nobody; when the line is
-// mended all agree again, and the leader was not deposed.
-func TestAPartition(t *testing.T) {
-	bubble(t, func(t *testing.T, s *site) {
-		s.crowd(5, 5)
-		l := s.agree(time.Second)
-		var few, many []string
-		for _, n := range s.nodes {
-			if n != l && len(few) < 2 {
-				few = append(few, n.name)
-			} else {
-				many = append(many, n.name)
-			}
-		}
-		s.net.Part(few, many)
-		s.within(2*time.Second, "the two that are cut off name nobody", func() bool {
-			return s.node(few[0]).status().Leader == gossip.Node{} && s.node(few[1]).status().Leader == gossip.Node{}
-		})
-		pass(20 * time.Second)
-		if now := s.leader(s.node(many[0]), s.node(many[1]), s.node(many[2])); now != l {
-			t.Errorf("the majority no longer follows %s\n%s", l.name, s.views())
-		}
-		if st := s.node(few[0]).status(); st.State != "parted" {
-			t.Errorf("an elector without a majority is %v", st.State)
-		}
-		s.net.Heal()
-		if now := s.agree(10 * time.Second); now != l {
-			t.Errorf("%s leads after the heal: the leader was deposed", now.name)
-		}
-	})
-}
-
-// B18, without electors: each side of a partition names its own, and the higher reign is left when it is one again.
-func TestAnOpenPartition(t *testing.T) {
-	bubble(t, func(t *testing.T, s *site) {
-		s.crowd(6, 0)
-		s.agree(12 * time.Second)
-		one, other := []*node{s.nodes[0], s.nodes[3], s.nodes[4]}, []*node{s.nodes[1], s.nodes[2], s.nodes[5]} // each side has a contact
-		s.net.Part([]string{"n1", "n4", "n5"}, []string{"n2", "n3", "n6"})
-		s.within(15*time.Minute, "each side has a leader", func() bool {
-			a, b := s.leader(one...), s.leader(other...)
-			return a != nil && b != nil && a != b
-		})
-		pass(time.Minute)
-		s.net.Heal()
-		s.agree(15 * time.Minute)
-	})
 }
 
 // Withdraw has the leader stand back: another one leads, long before the first one would have been missed.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/gossip"
-	"github.com/conchhq/conch/transport/memory"
 )
 
 // A leader that is frozen for 40 seconds, and wakes with a full inbox, does not go on to lead: it listens first, and
@@ -94,32 +93,6 @@ func TestTimePassesAfterWhatWaits(t *testing.T) {
 		// What has become of connections comes first, and may show once or twice that the leader is late.
 		if st := n.status(); st.Changes > 5 {
 			t.Errorf("it has changed its leader %d times: %+v", st.Changes, told[gossip.Leader](n))
-		}
-	})
-}
-
-// One message in five is lost, and one in ten comes twice. All agree, and in the calm after that nobody changes its mind.
-func TestLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, s *site) {
-		s.net.SetFaults(memory.Faults{Least: 2 * time.Millisecond, Most: 20 * time.Millisecond, Notice: 2 * time.Second, Loss: 0.2, Double: 0.1})
-		s.crowd(20, 5)
-		l := s.agree(10 * time.Second)
-		before := map[*node]int{}
-		for _, n := range s.nodes {
-			before[n] = n.status().Changes
-		}
-		pass(10 * time.Second)
-		if err := l.agent.Publish("site", "flag", nil); err != nil {
-			t.Fatal(err)
-		}
-		pass(10 * time.Second)
-		for _, n := range s.nodes {
-			if st := n.status(); st.Changes != before[n] || st.Leader.Name != l.name {
-				t.Errorf("%s follows %v after %d changes", n.name, st.Leader, st.Changes-before[n])
-			}
-			if n != l && len(told[gossip.News](n)) != 1 {
-				t.Errorf("%s was told of %d pieces of news", n.name, len(told[gossip.News](n)))
-			}
 		}
 	})
 }

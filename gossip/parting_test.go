@@ -1,12 +1,16 @@
 package gossip
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/gossip/internal/core"
 	"github.com/conchhq/conch/gossip/internal/overlay"
 	overlaywire "github.com/conchhq/conch/gossip/internal/overlay/wire"
+	"github.com/conchhq/conch/gossip/internal/wire"
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -134,5 +138,108 @@ func TestLastWordsInTheHandsOfTheLoop(t *testing.T) {
 		if n > 0 && why != "malformed" && why != "unconnected" {
 			t.Errorf("%d messages are refused: %s", n, why)
 		}
+	}
+}
+
+// An elector's heartbeat is heard before what waits of others, however much that is.
+func TestElectorsAreHeardFirst(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	d.link("b", true)
+	d.link("guest", true)
+	beat := wire.Said{Statement: wire.Statement{
+		Subject: key("b").Subject(), Incarnation: 1, Sequence: 1, Namespace: "site", Body: wire.Heartbeat{Leads: true, Stands: true, Reign: 3, Host: "b"}.Body(),
+	}}
+	beat.Signature = key("b").Sign(beat.Signed())
+	body, err := wire.Encode(wire.Parcel{Said: []wire.Said{beat}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch []core.Input
+	for range mostHeld - 1 {
+		batch = append(batch, arrives(transport.Envelope{Subject: core.LineGossip, From: "guest", Body: []byte("garbage")}))
+	}
+	d.agent.mail.take()
+	d.agent.feed(append(batch, arrives(transport.Envelope{Subject: core.LineGossip, From: "b", Body: body}))...)
+	said := d.agent.mail.take()
+	if len(said) < mostHeld/2 {
+		t.Fatalf("%d events say what became of %d messages", len(said), mostHeld)
+	}
+	if l, is := said[0].(Leader); !is || l.Leader.Name != "b" {
+		t.Errorf("the first of all that it heard is %+v", said[0])
+	}
+	if n := d.known().Counts.MessagesReceived; n != mostHeld {
+		t.Errorf("%d messages were heard", n)
+	}
+}
+
+// mostHeld is how many messages a batch has.
+const mostHeld = step.MostAtOnce
+
+// A batch is put in order, and what one peer has said on one line stays as it was. The time comes last.
+func TestTheOrderOfABatch(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	d.links = []transport.Link{{Peer: "late", Up: true}} // since the batch was taken
+	batch := []core.Input{core.Tick{}, core.Arrived{Links: []transport.Link{{Peer: "early", Up: true}}}}
+	for _, text := range []string{"spray b 1", "gossip guest 1", "spray guest 1", "gossip b 1", "gossip guest 2", "gossip b 2", "gossip early 1", "spray b 2"} {
+		word := strings.Fields(text)
+		batch = append(batch, arrives(transport.Envelope{Subject: word[0], From: word[1], Body: []byte(word[2])}))
+	}
+	var got []string
+	for _, in := range d.agent.arrange(batch) {
+		switch in := in.(type) {
+		case core.Arrived:
+			for _, l := range in.Links {
+				got = append(got, l.Peer)
+			}
+			for _, m := range in.Messages {
+				got = append(got, m.Line+" "+m.From+" "+string(m.Body))
+			}
+		case core.Tick:
+			got = append(got, "tick")
+		}
+	}
+	if want := []string{
+		"early", "late", "gossip b 1", "gossip b 2", "gossip guest 1", "gossip guest 2", "gossip early 1", "spray b 1", "spray guest 1", "spray b 2", "tick",
+	}; !slices.Equal(got, want) {
+		t.Errorf("the order is %q, want %q", got, want)
+	}
+}
+
+// However many events come, the mailbox is bounded, has the newest suggestion of each namespace, and news before refusals.
+func TestTheMailboxIsBounded(t *testing.T) {
+	t.Parallel()
+	m := newMailbox()
+	puts := 0
+	put := func(e Event) { m.put(e); puts++ }
+	for i := range 3 * mostEvents {
+		put(Leader{Namespace: fmt.Sprint(i % 2), Reign: uint64(i)})
+		put(Refused{})
+	}
+	for range mostEvents / 2 {
+		put(News{})
+	}
+	all := m.take()
+	if len(all) > mostEvents+1 {
+		t.Fatalf("%d events wait", len(all))
+	}
+	newest, news := map[string]uint64{}, 0
+	for _, e := range all[1:] {
+		switch e := e.(type) {
+		case Leader:
+			newest[e.Namespace] = e.Reign
+		case News:
+			news++
+		}
+	}
+	if newest["0"] != 3*mostEvents-2 || newest["1"] != 3*mostEvents-1 || news != mostEvents/2 {
+		t.Errorf("the newest suggestions are %v, and %d pieces of news are left", newest, news)
+	}
+	if missed := all[0].(Missed).Events; missed+len(all)-1 != puts {
+		t.Errorf("%d came, %d are told, and %d are said to be missing", puts, len(all)-1, missed)
+	}
+	if rest := m.take(); len(rest) != 0 {
+		t.Errorf("it has more: %v", rest)
 	}
 }

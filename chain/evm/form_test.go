@@ -6,12 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
@@ -172,4 +179,158 @@ func TestRedirections(t *testing.T) {
 			t.Errorf("the other host was asked %d times", n)
 		}
 	})
+}
+
+// counter is a node that gives the same number everywhere: as block number, nonce and next nonce.
+type counter struct {
+	count    string
+	untagged bool // it lacks the tag "finalized"
+}
+
+var (
+	counted = make(hexutil.Bytes, 32) // hash of every block and transaction of a counter
+	sender  = make(hexutil.Bytes, 20)
+)
+
+func (n counter) say(method string, params []json.RawMessage) any {
+	tx := map[string]any{"hash": counted, "from": sender, "nonce": n.count, "blockHash": counted, "blockNumber": n.count}
+	switch {
+	case method == "eth_getTransactionCount":
+		return n.count
+	case method == "eth_blockNumber":
+		return "0x9"
+	case method == "eth_getTransactionByHash":
+		return tx
+	case method == "eth_sendRawTransaction":
+		return hexutil.Bytes("h")
+	case method == "eth_getTransactionReceipt":
+		return map[string]any{"transactionHash": counted, "from": sender, "blockHash": counted, "status": "0x1"}
+	case method == "eth_getBlockReceipts":
+		return []any{n.say("eth_getTransactionReceipt", nil)}
+	case method == "eth_getBlockByNumber" && string(params[0]) == `"finalized"` && n.untagged:
+		return errors.New("no such tag")
+	case method == "eth_getBlockByNumber", method == "eth_getBlockByHash":
+		block, _ := healthy("eth_getBlockByNumber", nil).(map[string]any)
+		block["number"], block["transactions"] = n.count, []any{tx}
+		return block
+	}
+	return healthy(method, params)
+}
+
+// A number above 2^63 - 1 is no answer. It would be stored as a negative one, and pending gives
+// away no nonce below the highest that it was ever told.
+func TestAbsurdCounts(t *testing.T) {
+	t.Parallel()
+	block, a := chain.Block{Number: 1<<63 - 1, Hash: chain.Hash(counted)}, chain.Account(sender)
+	for name, ask := range map[string]func(tagged, untagged *evm.Chain) error{
+		"next": func(c, _ *evm.Chain) error {
+			_, err := c.Next(t.Context(), a)
+			return err
+		},
+		"a nonce in a block": func(c, _ *evm.Chain) error {
+			_, err := c.Inclusions(t.Context(), block, []chain.Account{a})
+			return err
+		},
+		"a nonce beside a receipt": func(c, _ *evm.Chain) error {
+			c.Submit(t.Context(), []chain.Signed{{Hash: "h"}})
+			_, err := c.Inclusions(t.Context(), block, []chain.Account{a})
+			return err
+		},
+		"the block of a probe": func(c, _ *evm.Chain) error {
+			_, err := c.Probe(t.Context(), []chain.Hash{chain.Hash(counted)})
+			return err
+		},
+		"a head": func(c, _ *evm.Chain) error {
+			for _, err := range c.Heads(t.Context(), chain.Block{}) {
+				return err
+			}
+			return nil
+		},
+	} {
+		for count, want := range map[string]error{
+			"0x7fffffffffffffff": nil, "0x8000000000000000": chain.ErrAnswer, "0xffffffffffffffff": chain.ErrAnswer,
+		} {
+			tagged := open(t, evm.Config{ChainID: 1337, URL: serve(t, counter{count: count}.say)})
+			untagged := open(t, evm.Config{ChainID: 1337, URL: serve(t, counter{count: count, untagged: true}.say), Depth: 1})
+			if err := ask(tagged, untagged); !errors.Is(err, want) || want == nil && err != nil {
+				t.Errorf("%s of %s: got error %v, want %v", name, count, err, want)
+			}
+		}
+	}
+}
+
+// An address is taken in small letters, in capitals, or with the checksum of EIP-55 (whose own examples these are). Anything
+// else is refused in one sentence that says what is wrong with it.
+func TestParseAddress(t *testing.T) {
+	const right = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+	for _, text := range []string{
+		right, "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359", "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB", "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+		"0x52908400098527886E0F7030069857D2E4169EE7", "0xde709f2102306220921060314715629080e2fb77",
+		strings.ToLower(right), "0x" + strings.ToUpper(right[2:]), strings.ToUpper(right), "0x" + strings.Repeat("1", 40),
+	} {
+		if got, err := evm.ParseAddress(text); err != nil || got.String() != strings.ToLower(text) {
+			t.Errorf("%s: got %v, %v, want it", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD": "with these digits it is " + right, // the last letter
+		"0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed": "with these digits it is " + right,
+		"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaeD": "with these digits it is " + right,
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAdd": "with these digits it is 0x5aAEb6053F3e94c9B9A09F33669435e7Ef1BeaDd", // another digit
+		"": "it is empty",
+		"5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed": "does not begin with 0x",
+		"0x": "it has 0 digits after 0x", "0x5aAe": "it has 4 digits after 0x", right + "00": "it has 42 digits after 0x", "0x0X" + right[4:]: "no hexadecimal digit",
+		"0X0x" + right[4:]: "no hexadecimal digit", "0x0x" + right[2:]: "no hexadecimal digit",
+		"XE7338O073KYGTWWZN0F2WZ0R8PX5ZPPZS": "does not begin with 0x", "vitalik.eth": "it is a name", "alice": "does not begin with 0x",
+		" " + right: "(U+0020)", right + "\n": "(U+000A)", right[:9] + "\u200b" + right[9:]: "(U+200B)", "\ufeff" + right: "(U+FEFF)", right[:9] + "\u00a0": "(U+00A0)",
+		"0x5\u0430Aeb6053F3E94C9b9A09f33669435E7Ef1BeAed": "(U+0430) is no hexadecimal digit", "0x\xff": "no hexadecimal digit",
+	} {
+		got, err := evm.ParseAddress(text)
+		if err == nil || !strings.Contains(err.Error(), want) || got != "" {
+			t.Errorf("%q: got %v, %v, want %q", text, got, err, want)
+		}
+		if errors.Is(err, evm.ErrChecksum) != strings.HasPrefix(want, "with these") {
+			t.Errorf("%q: %v is no error of a checksum, or should be one", text, err)
+		}
+	}
+}
+
+// unusedAddress returns an address of the same scheme without a listener. It uses port 1, since
+// another program may have taken a port that was just closed.
+func unusedAddress(t testing.TB, like string) string {
+	t.Helper()
+	u, err := url.Parse(like)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = "127.0.0.1:1"
+	return u.String()
+}
+
+// keptAddress returns an address whose port stays free: it is below those that the kernel gives away.
+func keptAddress(t testing.TB) string {
+	t.Helper()
+	const lowest, tries = 20_000, 50
+	first := 32_768 // lowest port that Linux gives away by default; most systems begin higher
+	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	low, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\t")
+	if n, err := strconv.Atoi(low); err == nil {
+		first = n
+	}
+	var fault error
+	for range tries {
+		port := 0 // for a kernel that gives away all ports
+		if first > lowest {
+			port = lowest + rand.IntN(first-lowest)
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			address := l.Addr().String()
+			_ = l.Close()
+			return address
+		}
+		fault = err
+	}
+	t.Fatal(fault)
+	return ""
 }

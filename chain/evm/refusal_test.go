@@ -216,3 +216,90 @@ func TestCallsThatNobodyExecutes(t *testing.T) {
 		}
 	}
 }
+
+// A fault in errors.txt fails here and not in a program.
+func TestErrorsFile(t *testing.T) {
+	t.Parallel()
+	if err := evm.ParsePhrases(evm.ErrorsText); err != nil {
+		t.Error(err)
+	}
+}
+
+// Each fault of a file is found, with its line.
+func TestFaultsOfAnErrorsFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ file, fault string }{
+		"none":                        {"# a comment\n\n[geth]\nknown\talready known\n", ""},
+		"no tab":                      {"[geth]\nknown already known", `line 2: "known already known" has no tab`},
+		"an unknown class":            {"[geth]\nknwon\talready known", `line 2: there is no class "knwon"`},
+		"a class without a name":      {"[geth]\n\talready known", `line 2: there is no class ""`},
+		"a capital":                   {"[geth]\nknown\tAlready known", "line 2: the phrase"},
+		"a space at the end":          {"[geth]\nknown\talready known ", "line 2: the phrase"},
+		"two tabs":                    {"[geth]\nknown\talready\tknown", "line 2: the phrase"},
+		"no phrase":                   {"[geth]\nknown\t", "line 2: the phrase"},
+		"a short phrase":              {"[geth]\nknown\tgas", "line 2: the phrase"},
+		"a phrase of no words":        {"[geth]\nknown\t: gas", "line 2: the phrase"},
+		"no section":                  {"known\talready known", "line 1: it is in no section"},
+		"a section twice":             {"[geth]\n[geth]", `line 2: "[geth]" is no new section`},
+		"a section without a name":    {"[]", `line 1: "[]" is no new section`},
+		"a section without an end":    {"[geth", `line 1: "[geth" is no new section`},
+		"the same phrase twice":       {"[geth]\nknown\talready known\n[reth]\nrefused\talready known", `line 4: "already known" never counts`},
+		"a hidden phrase":             {"[geth]\nfee-too-low\tunderpriced\nunderpriced\treplacement transaction underpriced", `since "underpriced" is tried first (line 2)`},
+		"a hidden estimate":           {"[geth]\nbusy\tnot found\nbusy\theader not found", "line 3: \"header not found\" never counts"},
+		"not hidden: a part":          {"[geth]\nunderpriced\treplacement transaction underpriced\nfee-too-low\tunderpriced", ""},
+		"not hidden: within a word":   {"[geth]\nknown\tknown transaction\nunfit\tunknown transaction type", ""},
+		"not hidden: of other lists":  {"[geth]\nunfit\tintrinsic gas\ncall\tintrinsic gas\nbusy\tintrinsic gas", ""},
+		"hidden: invalid counts last": {"[geth]\ninvalid\tinvalid sender\nrefused\tinvalid", `line 2: "invalid sender" never counts`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := evm.ParsePhrases(c.file)
+			if (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("got faults %v, want %q", err, c.fault)
+			}
+		})
+	}
+	if err := evm.ParsePhrases("[geth]\nknown already known\nknwon\talready known"); err == nil || strings.Count(err.Error(), "line ") != 2 {
+		t.Errorf("two bad lines: got %v, want both faults", err)
+	}
+}
+
+// What may be secret, and what differs between errors of a kind, has a placeholder.
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	hash := "0x" + strings.Repeat("ab", 32)
+	for text, want := range map[string]string{
+		"nothing to hide": "nothing to hide",
+		"see https://mainnet.infura.io/v3/0123456789abcdef ok":                 "see <url> ok",
+		`Post "https://u:p@rpc.example/KEY?x=1": EOF`:                          `Post "<url>": EOF`,
+		"wss://rpc.example/KEY":                                                "<url>",
+		"mainnet.infura.io/v3/KEY failed":                                      "<url> failed",
+		"rpc.example:8545/KEY failed":                                          "<url> failed",
+		"tx " + hash + " of 0x6d2D50B5d17B86bF964D636751Ed84b7B9Fc8971 is odd": "tx <hash> of <address> is odd",
+		"calldata 0xdeadbeef":                                                  "calldata <hex>",
+		"expected nonce 17 but got 19":                                         "expected nonce <n> but got <n>",
+		"paid 1,000.5 of 2000 (3)":                                             "paid <n> of <n> (<n>)",
+		"eip-1559 is off, above 2^256":                                         "eip-1559 is off, above <n>^256",
+		"key 5f3a9c is bad":                                                    "key <key> is bad",
+		"api key: secretive":                                                   "api key: <key>",
+		`{"token":"hunter"}`:                                                   `{"token":"<key>"}`,
+		"Authorization: hunter":                                                "Authorization: <key>",
+		"Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x":                        "Bearer <key>",
+		"project id 0123abcd has no access":                                    "project id <key> has no access",
+		"app q1w2e3r4t5y6u7i8 is over":                                         "app <key> is over",
+		"9f1b6d2e-1c3a-4a77-9d0b-0a1b2c3d4e5f is over":                         "<key> is over",
+		"somebody@example.com is over":                                         "<user> is over",
+		"your address 10.1.2.3 is blocked":                                     "your address <n> is blocked",
+		"InvalidMaxPriorityFeePerGas stays":                                    "InvalidMaxPriorityFeePerGas stays",
+		"two\nlines\tand\x1b[31m a color":                                      "two lines and [<n>m a color",
+		"bad \xff bytes":                                                       "bad bytes",
+		strings.Repeat("long ", 100):                                           strings.TrimSpace(strings.Repeat("long ", 100)[:200]) + " …",
+		strings.Repeat(" ", 4080) + "key q1w2e3r4t5y6u7i8o9p0":                 "key",
+		strings.Repeat("q1w2e3r4", 1000):                                       "",
+		"the password is hunter22 and the URL has path-of-the-endpoint.":       "the password is <key> and the URL has <key>.",
+	} {
+		if got := evm.Redact(text, []string{"hunter22", "path-of-the-endpoint"}); got != want {
+			t.Errorf("%q:\n got %q,\nwant %q", text, got, want)
+		}
+	}
+}

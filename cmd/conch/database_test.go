@@ -94,9 +94,9 @@ func TestADatabaseThatCanNotBeUsed(t *testing.T) {
 func TestOnlyTheOwnerMigrates(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
-	node, _, _ := grantedTo(t, db)
+	c := pgtest.Granted(t, db)
 	for _, command := range []string{"migrate advance --scope s --epoch 9", "migrate down"} {
-		r := conch(t, append(strings.Fields(command), "--db", node)...)
+		r := conch(t, append(strings.Fields(command), "--db", c.As(t, c.Node))...)
 		r.refused(t, 1, "connect as the owner of the schema conch")
 		if strings.Contains(r.err, "grants.sql") {
 			t.Errorf("%s says %q, want nothing of grants.sql", command, r.err)

@@ -5,6 +5,7 @@ package main_test
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -124,5 +125,105 @@ func TestOutOfFunds(t *testing.T) {
 	n.says("alarm ended", "cause", "funds")
 	if _, metrics := page(t, api+"/metrics"); !strings.Contains(metrics, gauge+"0\n") {
 		t.Error("the metrics still show the ended alarm")
+	}
+}
+
+// An intent with a nonce is cancelled by a filler, and shown as cancelled when that is final; an
+// intent without a nonce, at once. An intent that gets into the chain all the same is done.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
+	line := newFaultyProxy(t, chain, 1)
+	n := senderAt(t, "n1", db.URL, line.url, "")
+	books, api := openBooks(t, db.URL), n.api()
+	asked := map[string]string{}
+	want := func(i int) string {
+		one := requested(t, n, i, i+1)
+		maps.Copy(asked, one)
+		for id := range one {
+			return id
+		}
+		return ""
+	}
+	filled := func(nonce int) func() bool {
+		return func() bool {
+			all := books.attempts(nonce)
+			return len(all) == 2 && all[1].Filler && 10*all[1].Max >= 11*all[0].Max && inPool(chain, all[1].Hash)
+		}
+	}
+	is := func(id, fate string) {
+		t.Helper()
+		got := shown(t, api, id)
+		if underWay, _ := got["cancelling"].(bool); got["fate"] != fate || underWay != (fate == "open") {
+			t.Errorf("the intent shows as %v, want %s", got, fate)
+		}
+	}
+
+	taken := want(0)
+	until(t, "it is in the pool", func() bool { ready, _ := chain.pooled(); return ready == 1 })
+	conch(t, "tx", "cancel", taken, "--node", api).done(t)
+	until(t, "the filler is in the pool", filled(0))
+	is(taken, "open")
+	chain.mine(1)
+	books.become("in_block")
+	line.followed()
+	is(taken, "open")
+	chain.mine(2)
+	books.end(chain, "usurped")
+	is(taken, "cancelled")
+
+	late := want(1)
+	until(t, "it is in the pool", func() bool { ready, _ := chain.pooled(); return ready == 1 })
+	if code, body := post(t, api+"/v1/transactions/"+late+"/cancel", ""); code != http.StatusOK && code != http.StatusAccepted {
+		t.Errorf("cancelling: status %d, body %v; want 200 or 202", code, body)
+	}
+	until(t, "its filler is in the pool", filled(1))
+	chain.call("dev_block", []string{books.attempts(1)[0].Raw})
+	chain.empty(2)
+	books.end(chain, "usurped finalized")
+	is(late, "done")
+
+	line.does(harm{away: true})
+	queued := want(2)
+	is(queued, "queued")
+	conch(t, "tx", "cancel", queued, "--node", api).done(t)
+	is(queued, "cancelled")
+	line.does(harm{})
+	last := want(3)
+	until(t, "the next is in the pool", func() bool { ready, _ := chain.pooled(); return ready == 1 })
+	chain.mine(4)
+	judgeRevoked(t, chain, db.URL, asked, []string{taken, queued})
+	is(last, "done")
+	if got := shown(t, api, last); fmt.Sprint(got["nonce"]) != "2" {
+		t.Errorf("the last intent shows as %v, want nonce 2: a cancelled intent in the queue uses none", got)
+	}
+}
+
+// Another process has the key, with clef's protocol. While it is away, nothing is signed, no
+// nonce is assigned, and an alarm is raised. Then everything is done without help.
+func TestExternalSigner(t *testing.T) {
+	runtest.LongRun(t)
+	t.Parallel()
+	db, chain, clef := migrated(t), startDevnode(t), startDevnode(t, "--block-time", "0")
+	way := newDoor(t, strings.TrimPrefix(clef.url, "http://"))
+	n := senderAt(t, "n1", db.URL, chain.ws(), "", `keystore = "key.json"`, `address = "`+fundedAddress+`"`,
+		`password_file = "password"`, `signer = "http://`+way.address+`/?key=HIDDEN"`+"\n"+`signer_method = "account_signTransaction"`)
+	asked := requested(t, n, 0, 5)
+	n.says("ALARM: there is no key for the account, or its signer refuses: nothing more is signed", "cause", "keys")
+	if why := n.value("ALARM: there is no key for the account, or its signer refuses: nothing more is signed", "error"); !strings.Contains(why, "external signer") || !strings.Contains(why, "refused") {
+		t.Errorf("the alarm says %q, want that the external signer refused", why)
+	}
+	books := openBooks(t, db.URL)
+	if slots := books.number(`SELECT count(*) FROM conch.pending_transactions`); slots != 0 {
+		t.Errorf("%d slots, want none: nothing could be signed", slots)
+	}
+	way.open()
+	judge(t, chain, db.URL, asked)
+	n.says("alarm ended", "cause", "keys")
+	if clef.count() != "0x0" {
+		t.Error("the signer's chain has transactions, want none: it only signs")
+	}
+	if strings.Contains(n.text(), "HIDDEN") {
+		t.Error("the log has the query of the signer's URL, which may be a secret")
 	}
 }

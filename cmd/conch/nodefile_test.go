@@ -4,8 +4,10 @@ package main_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -146,4 +148,87 @@ func TestConfigCheck(t *testing.T) {
 	conch(t, "drain").refused(t, 2, "--scope")
 	conch(t, "transfer", "--scope", "s").refused(t, 2, "--to")
 	conch(t, "drain", "--scope", "s", "--timeout", "0s").refused(t, 2, "--timeout")
+}
+
+const (
+	// nobodys is the URL of a database that does not exist: nothing listens there.
+	nobodys = "postgres://conch@127.0.0.1:1/app"
+	// nameless has peers and no instance_id, which the command line gives.
+	nameless = "[[files]]\nscope = \"data\"\ndir = \"files\"\npeers = { n1 = \"http://127.0.0.1:1\", n2 = \"http://127.0.0.1:2\" }\n"
+)
+
+// config check and doctor accept the flags that a node gets: a file for all nodes, with each
+// node's name on the command line, has no fault.
+func TestAFileIsCheckedAsItsNodeIsStarted(t *testing.T) {
+	t.Parallel()
+	d := prepareDaemon(t, "n1", nobodys, nameless)
+	conch(t, "config", "check", "--config", d.file, "--id", d.id).done(t)
+	for _, flags := range [][]string{nil, {"--id", "a:b"}, {"--id", d.id, "--listen", "0.0.0.0:7070"}, {"--id", d.id, "--ops-listen", "nowhere"}} {
+		if r := conch(t, append([]string{"config", "check", "--config", d.file}, flags...)...); r.code != 2 || r.out == "" {
+			t.Errorf("%v: exit code %d, stdout %q, stderr %q; want 2 and faults", flags, r.code, r.out, r.err)
+		}
+	}
+	r := conch(t, "doctor", "--config", d.file, "--id", d.id, "--json")
+	if f := judged(decode[[]finding](t, r.out), "reachable"); r.code != 1 || f.Status != "fail" {
+		t.Errorf("exit code %d, stdout %q, stderr %q; want 1 and a failed reachable", r.code, r.out, r.err)
+	}
+	conch(t, "doctor", "--config", d.file).refused(t, 2, "files[0].peers", "--id")
+	conch(t, "doctor", "--id", d.id).refused(t, 2, "--id", "--config")
+}
+
+// Doctor asks no database for a standalone node, even if one answers at the usual place.
+func TestDoctorAsksNoDatabaseOfAStandaloneNode(t *testing.T) {
+	t.Parallel()
+	d := prepareDaemon(t, "n1", "", "")
+	d.write("[node]\nstandalone = true\nlisten = \"off\"\n[[roles]]\nname = \"a\"\n")
+	found := decode[[]finding](t, conch(t, "doctor", "--config", d.file, "--json").done(t))
+	var checks []string
+	for _, f := range found {
+		checks = append(checks, f.Check)
+	}
+	if !slices.Equal(checks, []string{"reachable"}) {
+		t.Errorf("doctor checks %v, want reachable alone: nothing else is configured", checks)
+	}
+	d.write("[node]\nstandalone = true\nlisten = \"off\"\n[[roles]]\nname = \"a\"\n[database]\nurl = \"" + nobodys + "\"\n")
+	conch(t, "doctor", "--config", d.file).refused(t, 2, "standalone")
+}
+
+// A caller without a known token learns nothing; one that may read cannot drain. The leader stays
+// until a caller that may operate asks.
+func TestTokensOfANode(t *testing.T) {
+	t.Parallel()
+	db, w := migrated(t), newCoworker(t)
+	n := prepareDaemon(t, "n1", db.URL,
+		"listen = \"127.0.0.1:0\"\ntoken_file = \"operate\"\nread_token_file = \"read\"\n"+w.role("payments", ""))
+	operate, read := strings.Repeat("o", 32), strings.Repeat("r", 32)
+	for name, secret := range map[string]string{"operate": operate, "read": read} {
+		if err := os.WriteFile(filepath.Join(n.dir, name), []byte(secret), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.start().says("node started")
+	w.wants(t, "payments", "n1")
+	scope := "http://" + n.value("serving the API", "address") + "/v1/scopes/payments"
+	for _, c := range []struct {
+		token       string
+		gate, drain int
+	}{
+		{"", 401, 401},
+		{strings.Repeat("x", 32), 401, 401},
+		{read, 200, 403},
+		{operate, 200, 200},
+	} {
+		gate, drain := asked(t, http.MethodGet, scope+"/gate", c.token), asked(t, http.MethodPost, scope+"/drain", c.token)
+		if gate != c.gate || drain != c.drain {
+			t.Errorf("with the token %.1q the gate answers %d and the drain %d, want %d and %d", c.token, gate, drain, c.gate, c.drain)
+		}
+		if stops := len(w.seen("stop", "payments")); (stops > 0) != (c.token == operate) {
+			t.Errorf("with the token %.1q the role was stopped %d times, want that only of one that may operate", c.token, stops)
+		}
+	}
+	for _, secret := range []string{operate, read} {
+		if strings.Contains(n.text(), secret) {
+			t.Error("the log contains a token")
+		}
+	}
 }

@@ -59,27 +59,6 @@ func TestANodeBehindPgBouncerThatShares(t *testing.T) {
 	}
 }
 
-// S4: a process that is stopped behind a pooler in session mode has a successor after its lease,
-// as without a pooler.
-func TestStoppedBehindPgBouncer(t *testing.T) {
-	runtest.LongRun(t)
-	t.Parallel()
-	db := migrated(t)
-	b := db.PgBouncer(t, pgtest.SessionMode)
-	one := leader(t, &pgtest.DB{Name: db.Name, URL: b.URL(db.Name)}, "payments", "one")
-	two := candidate(t, &pgtest.DB{Name: db.Name, URL: b.URL(db.Name)}, "payments", "two")
-	two.says(`"following"`)
-	if err := one.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	two.says(`"entered"`)
-	if err := one.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	one.says(`"lost"`)
-	one.says(`"following"`)
-}
-
 // S1: through a pooler in session mode everything works, and the log warns.
 func TestPgBouncerInSessionModeServes(t *testing.T) {
 	runtest.LongRun(t)

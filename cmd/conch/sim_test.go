@@ -1,11 +1,16 @@
 package main_test
 
 import (
+	"bytes"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/conchhq/conch/internal/proctest"
 	"github.com/conchhq/conch/internal/runtest"
 )
 
@@ -19,9 +24,10 @@ type simReport struct {
 	Stats map[string]int64
 }
 
-func TestSimElection(t *testing.T) {
-	t.Parallel()
-	args := []string{"sim", "election", "--nodes", "4", "--seed", "7", "--json"}
+// alike simulates twice with equal flags, which give equal runs without a violation.
+func alike(t *testing.T, flags string, nodes int) simReport {
+	t.Helper()
+	args := append(strings.Fields("sim "+flags), "--nodes", strconv.Itoa(nodes), "--seed", "7", "--json")
 	first := conch(t, args...)
 	if again := conch(t, args...); again.out != first.out {
 		t.Errorf("equal flags gave\n%s and\n%s, want the same", first.out, again.out)
@@ -32,30 +38,52 @@ func TestSimElection(t *testing.T) {
 		t.Error("violations is null rather than empty")
 	}
 	r := decode[simReport](t, first.done(t))
-	if r.Seed != 7 || r.Nodes != 4 || r.Steps == 0 || len(r.Violations) != 0 {
-		t.Errorf("sim prints %+v, want seed 7, 4 nodes, steps and no violations", r)
+	if r.Seed != 7 || r.Nodes != nodes || r.Steps == 0 || len(r.Violations) != 0 {
+		t.Errorf("sim prints %+v, want seed 7, %d nodes, steps and no violations", r, nodes)
 	}
-	if table := conch(t, "sim", "election", "--seed", "7").done(t); !strings.Contains(table, "no invariant was violated") {
-		t.Errorf("the table is %q, want that no invariant was violated", table)
+	return r
+}
+
+// shownAgain simulates without a rule: the printed command shows the same violation again.
+func shownAgain(t *testing.T, kind, rule string, flags ...string) simReport {
+	t.Helper()
+	broken := conch(t, append([]string{"sim", kind, "--break", rule, "--json"}, flags...)...)
+	r := decode[simReport](t, broken.out)
+	if broken.code != 1 || len(r.Violations) == 0 || !strings.Contains(broken.err, "see it again with: conch-lab sim "+kind+" ") {
+		t.Fatalf("exit code %d, %d violations, stderr %s; want 1, some, and a command to repeat it", broken.code, len(r.Violations), broken.err)
 	}
+	v := r.Violations[0]
+	replay := conch(t, append(strings.Fields(v.Replay)[1:], "--json")...)
+	again := decode[simReport](t, replay.out).Violations
+	if replay.code != 1 || len(again) == 0 || again[0].Invariant != v.Invariant || again[0].Step != v.Step {
+		t.Errorf("%s shows %+v, want %+v", v.Replay, again, v)
+	}
+	return r
+}
+
+// narrates wants what a simulation prints to have some parts.
+func narrates(t *testing.T, flags string, parts ...string) {
+	t.Helper()
+	story := conch(t, strings.Fields("sim "+flags)...).done(t)
+	for _, want := range parts {
+		if !strings.Contains(story, want) {
+			t.Errorf("sim %s lacks %q:\n%s", flags, want, story)
+		}
+	}
+}
+
+func TestSimElection(t *testing.T) {
+	t.Parallel()
+	alike(t, "election", 4)
+	narrates(t, "election --seed 7", "no invariant was violated")
 }
 
 // Without a rule there are violations, and the printed command shows the same one again.
 func TestSimShowsWhatARuleIsFor(t *testing.T) {
 	t.Parallel()
-	many := conch(t, "sim", "election", "--runs", "200", "--break", "strict", "--json")
-	if many.code != 1 || !strings.Contains(many.err, "see it again with: conch-lab sim election ") {
-		t.Fatalf("exit code %d, stderr %s; want 1 and a command to repeat it", many.code, many.err)
-	}
-	r := decode[simReport](t, many.out)
-	if r.Stats["runs"] != 200 || r.Stats["violating_runs"] == 0 || len(r.Violations) == 0 || len(r.Violations) > 20 {
-		t.Fatalf("200 runs without a rule: %d violations, stats %v; want 1 to 20 listed", len(r.Violations), r.Stats)
-	}
-	v := r.Violations[0]
-	replay := conch(t, append(strings.Fields(v.Replay)[1:], "--json")...)
-	again := decode[simReport](t, replay.out)
-	if replay.code != 1 || len(again.Violations) == 0 || again.Violations[0].Invariant != v.Invariant || again.Violations[0].Step != v.Step {
-		t.Errorf("%s shows %+v, want %+v", v.Replay, again.Violations, v)
+	r := shownAgain(t, "election", "strict", "--runs", "200")
+	if r.Stats["runs"] != 200 || r.Stats["violating_runs"] == 0 || len(r.Violations) > 20 {
+		t.Errorf("200 runs without a rule: %d violations, stats %v; want 1 to 20 listed", len(r.Violations), r.Stats)
 	}
 }
 
@@ -140,5 +168,102 @@ func TestSimUsage(t *testing.T) {
 		"sim election --break hold-stored --unequal-leases=false":      "it needs --unequal-leases",
 	} {
 		conch(t, strings.Fields(args)...).refused(t, 2, says)
+	}
+}
+
+// Equal flags give equal runs, a small crowd is told, and a broken rule prints the command that shows it again.
+func TestSimGossip(t *testing.T) {
+	t.Parallel()
+	r := alike(t, "gossip --electors 5 --rounds 100 --loss 5", 12)
+	if r.Stats["agreements"] == 0 || r.Stats["bytes"] == 0 {
+		t.Errorf("sim prints %+v, want agreements", r)
+	}
+	for _, figure := range []string{
+		"agreements", "agreement_tenths_max", "needless_reigns", "without_leader_tenths", "two_leaders_tenths", "messages", "bytes", "overlay_bytes",
+	} {
+		if _, is := r.Stats[figure]; !is {
+			t.Errorf("the report lacks %s: %v", figure, r.Stats)
+		}
+	}
+	narrates(t, "gossip --story leader-killed", "leads, reign 1", "dies", "leads, reign 2", "no invariant was violated")
+	shownAgain(t, "gossip", "own-signature")
+	// Without a seed it says which one it has taken, and several runs begin with it.
+	for flags, want := range map[string]uint64{"--nodes 3 --scene cold": 1, "--nodes 3 --scene cold --runs 2": 1} {
+		said := conch(t, append(strings.Fields("sim gossip --json --rounds 100 "), strings.Fields(flags)...)...)
+		if r := decode[simReport](t, said.out); r.Seed != want {
+			t.Errorf("%s says that its seed is %d, want %d", flags, r.Seed, want)
+		}
+	}
+	one, two, both := int64(0), int64(0), int64(0)
+	for flags, messages := range map[string]*int64{"--seed 1": &one, "--seed 2": &two, "--runs 2": &both} {
+		args := append(strings.Fields("sim gossip --json --rounds 100 --nodes 3 --scene cold"), strings.Fields(flags)...)
+		*messages = decode[simReport](t, conch(t, args...).done(t)).Stats["messages"]
+	}
+	if one+two != both {
+		t.Errorf("two runs have %d messages, and those with the seeds 1 and 2 have %d and %d", both, one, two)
+	}
+	conch(t, "sim", "gossip", "--policy", "vote").refused(t, 2, `no policy "vote"`, "reign", "paper")
+	for flags, want := range map[string]string{
+		"--nodes 5001": "1 to 5,000", "--electors 9 --nodes 5": "9 electors of 5", "--scene heaven": "there is no scene", "--break nothing": "there is no rule",
+		"--runs 0": "--runs must be 1 or more", "--trace --runs 2": "--trace shows one run",
+	} {
+		conch(t, append([]string{"sim", "gossip"}, strings.Fields(flags)...)...).refused(t, 2, want)
+	}
+}
+
+// Equal flags give equal runs, one run is told, and a broken rule prints the command that shows it again.
+func TestSimLog(t *testing.T) {
+	t.Parallel()
+	r := alike(t, "log --members 3 --faults 10s --loss 5", 5)
+	if r.Stats["acknowledged"] == 0 || r.Stats["leaders"] == 0 {
+		t.Errorf("sim prints %+v, want acknowledged goals and leaders", r)
+	}
+	narrates(t, "log --story same-answer", "leads in term 2", "dies there", "once more", "expect answer entry 2,", "no invariant was violated")
+	narrates(t, "txlog --scene lost-majority", "conch log recover")
+	shownAgain(t, "log", "hold")
+	for flags, want := range map[string]string{
+		"--nodes 61": "1 to 60", "--members 4 --nodes 3": "4 members of 3", "--scene heaven": "there is no scene", "--break nothing": "there is no rule",
+		"--runs 0": "--runs must be 1 or more", "--trace --runs 2": "--trace shows one run",
+	} {
+		conch(t, append([]string{"sim", "log"}, strings.Fields(flags)...)...).refused(t, 2, want)
+	}
+}
+
+// One run tells a newcomer what happened, equal flags give equal runs, and a broken rule prints the command that shows
+// it again.
+func TestSimSequencer(t *testing.T) {
+	t.Parallel()
+	const flags = "sequencer --faults 20s --intents 15"
+	r := alike(t, flags, 4)
+	if r.Stats["confirmed"] == 0 {
+		t.Errorf("sim prints %+v, want confirmed intents", r)
+	}
+	narrates(t, "sequencer --nodes 5 --seed 1 --faults 20s", "begins to coordinate, in range 0", "as confirmed, after", "no invariant was violated")
+	rule := "signed-owner"
+	if runtest.Whole() {
+		rule = "sequence-per-intent" // another program leaves it out, which is built first
+	}
+	shownAgain(t, "sequencer", rule)
+	ring := decode[simReport](t, conch(t, strings.Fields("sim "+flags+" --nodes 4 --seed 7 --policy ring --json")...).done(t))
+	if len(ring.Violations) != 0 || ring.Stats["confirmed"] == 0 || ring.Steps == r.Steps {
+		t.Errorf("with the ring sim prints %+v, want another run than without it, and no violations", ring)
+	}
+	conch(t, "sim", "sequencer", "--policy", "sticky").refused(t, 2, `ranked by "sticky"`, "rendezvous", "ring")
+	if bad := conch(t, "sim", "sequencer", "--scene", "heaven"); bad.code != 2 || !strings.Contains(bad.err, "there is no scene") {
+		t.Errorf("an unknown scene: exit code %d, stderr %s; want 2 and its name", bad.code, bad.err)
+	}
+}
+
+// A signal ends a simulation also within a run, which may have no end: the command says that it was interrupted.
+func TestASimulationIsInterrupted(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	cmd := exec.Command(laboratory, "sim", "gossip", "--nodes", "5", "--rounds", "1000000000")
+	cmd.Stderr = &said
+	p := proctest.Listen(t, cmd)
+	p.Says(time.Minute, "leads")
+	p.Signal(syscall.SIGTERM)
+	if code := p.Wait(time.Minute); code != 1 || !strings.Contains(said.String(), "interrupted") {
+		t.Errorf("it ends with code %d and says %q", code, said.String())
 	}
 }

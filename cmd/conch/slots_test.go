@@ -5,7 +5,6 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -102,20 +101,8 @@ func (n *yardNode) start() {
 // asks sends a request to its API, and returns the answer.
 func (n *yardNode) asks(method, path, body string) string {
 	n.t.Helper()
-	request, err := http.NewRequestWithContext(n.t.Context(), method, "http://"+n.said("api")+path, strings.NewReader(body))
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	reply, err := (&http.Client{Timeout: longPatience}).Do(request)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	defer func() { _ = reply.Body.Close() }()
-	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return string(text)
+	_, text := sends(n.t, method, "http://"+n.said("api")+path, body, nil)
+	return text
 }
 
 func yardProgram(t *testing.T) string {

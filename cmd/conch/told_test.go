@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,19 +17,7 @@ func TestWhatAServiceIsTold(t *testing.T) {
 	n := sender(t, "n1", migrated(t).URL, startDevnode(t))
 	pay := func(key, value string) (int, string) {
 		body := fmt.Sprintf(`{"account":"payer","to":%q,"value":%q}`, nobodysAddress, value)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.api()+"/v1/transactions", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Idempotency-Key", key)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = answer.Body.Close() }()
-		text, _ := io.ReadAll(answer.Body)
-		return answer.StatusCode, string(text)
+		return sends(t, http.MethodPost, n.api()+"/v1/transactions", body, http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}})
 	}
 	_, first := pay("once", "5")
 	for key, want := range map[string]string{"once": first, `"once"`: first} {

@@ -5,7 +5,6 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -35,20 +34,12 @@ func (d *daemon) api() string {
 // post sends a JSON request and returns status and body.
 func post(t *testing.T, url, body string) (int, map[string]any) {
 	t.Helper()
-	answer, err := http.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	code, text := sends(t, http.MethodPost, url, body, inJSON)
 	var out map[string]any
-	if err := json.Unmarshal(text, &out); err != nil {
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
 		t.Fatalf("%s: %s", url, text)
 	}
-	return answer.StatusCode, out
+	return code, out
 }
 
 func intentJSON(to, value, key string) string {

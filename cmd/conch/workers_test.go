@@ -64,20 +64,15 @@ func TestWorkers(t *testing.T) {
 			t.Parallel()
 			line := command(t)
 			db := migrated(t)
-			node, _, _ := grantedTo(t, db)
+			c := pgtest.Granted(t, db)
 			admin := db.Connect(t)
-			for _, sql := range []string{
-				`CREATE TABLE public.payments (id bigserial, epoch bigint NOT NULL, worker text NOT NULL)`,
-				`GRANT SELECT, INSERT ON public.payments TO ` + db.Name + `_node`, `GRANT USAGE ON public.payments_id_seq TO ` + db.Name + `_node`,
-			} {
-				if _, err := admin.Exec(t.Context(), sql); err != nil {
-					t.Fatal(err)
-				}
-			}
+			pgtest.Exec(t, admin, `CREATE TABLE public.payments (id bigserial, epoch bigint NOT NULL, worker text NOT NULL)`)
+			pgtest.Exec(t, admin, fmt.Sprintf(`GRANT SELECT, INSERT ON public.payments TO %q`, c.Node))
+			pgtest.Exec(t, admin, fmt.Sprintf(`GRANT USAGE ON public.payments_id_seq TO %q`, c.Node))
 			work := func(id string) *exec.Cmd {
-				args := append([]string{"run", "--db", node, "--scope", "it's", "--id", id, "--lease", "3s", "--fenced", "--"}, line...)
+				args := append([]string{"run", "--db", c.As(t, c.Node), "--scope", "it's", "--id", id, "--lease", "3s", "--fenced", "--"}, line...)
 				cmd := prepared(t, args...)
-				cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(psql(t))+":"+os.Getenv("PATH"))
+				cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(pgtest.Psql(t))+":"+os.Getenv("PATH"))
 				cmd.Stderr = &talk{t: t, who: id}
 				return cmd
 			}
@@ -90,7 +85,7 @@ func TestWorkers(t *testing.T) {
 			first.Kill()
 			second.says("under epoch 2")
 			stale := exec.Command(line[0], line[1:]...)
-			stale.Env = append(second.Cmd.Environ(), "CONCH_SCOPE=it's", "CONCH_EPOCH=1", "CONCH_ID=stale", "CONCH_DB_URL="+node,
+			stale.Env = append(second.Cmd.Environ(), "CONCH_SCOPE=it's", "CONCH_EPOCH=1", "CONCH_ID=stale", "CONCH_DB_URL="+c.As(t, c.Node),
 				"CONCH_TERM="+term(t, admin, 1))
 			if out, err := proctest.Output(t, stale, patience); err == nil || !strings.Contains(out, "somebody else leads it's by now") {
 				t.Errorf("a worker with an old term: error %v, want one that somebody else leads; output:\n%s", err, out)

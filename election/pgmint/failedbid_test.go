@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election/internal/minttest"
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence/pgfence"
@@ -18,7 +17,7 @@ import (
 // cannot mint must not keep the scope from those that can.
 func TestAFailedBidKeepsNoLock(t *testing.T) {
 	t.Parallel()
-	c := minttest.Granted(t)
+	c := pgtest.Granted(t, pgtest.New(t))
 	admin := c.DB.Connect(t)
 	m := mintWith(t, pgmint.Config{URL: c.As(t, c.Node)})
 	a, b := candidate(t, m, "a", unhurried, mint.Strict), candidate(t, m, "b", unhurried, mint.Strict)
@@ -87,7 +86,7 @@ func TestAFirstRowThatIsNotCommitted(t *testing.T) {
 // Open fails if it cannot free the lock that the rehearsal took.
 func TestARehearsalThatCanNotBeTakenBack(t *testing.T) {
 	t.Parallel()
-	c := minttest.Granted(t)
+	c := pgtest.Granted(t, pgtest.New(t))
 	admin := c.DB.Connect(t)
 	run(t, admin, `REVOKE EXECUTE ON FUNCTION pg_advisory_unlock(bigint) FROM PUBLIC`)
 	m := mintWith(t, pgmint.Config{URL: c.As(t, c.Node)})

@@ -17,9 +17,9 @@ import (
 )
 
 // cast does each operation as the role that deploy/grants.sql has for it.
-type cast struct{ minttest.Cast }
+type cast struct{ pgtest.Cast }
 
-func granted(t *testing.T) cast { t.Helper(); return cast{minttest.Granted(t)} }
+func granted(t *testing.T) cast { t.Helper(); return cast{pgtest.Granted(t, pgtest.New(t))} }
 
 // groups are the operations that operations runs together, with what they need first.
 var groups = map[string][]string{

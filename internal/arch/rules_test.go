@@ -172,3 +172,106 @@ func checkBubbles(h house) (complaints []string) {
 	}
 	return complaints
 }
+
+// passages are the files that touch stdout and stderr themselves: one makes the outlet, the others hand a command its own.
+var passages = []string{"cmd/conch/internal/cli/shell.go", "cmd/conch/internal/cli/conductor.go", "cmd/conch/internal/service/roles/command_unix.go"}
+
+// aside matches what prints beside the outlet, or beside the functions that keep others' words in their line and their cell.
+var aside = regexp.MustCompile(`os\.Std(?:out|err)\b|\bfmt\.Print|(?:Fprint\w*|WriteString)\(\w+\.Std(?:out|err)\b|\bfmt\.Sprintf\("[^"]*\\t|\bprintln\(`)
+
+// printer is the file of those functions.
+const printer = "cmd/conch/internal/cli/print.go"
+
+func outletRules() []wall {
+	in := func(name, line string) house { return sources(file{name, "package x\n\nfunc f() { " + line + " }\n"}) }
+	const service, frame = "cmd/conch/internal/service/files/show.go", "cmd/conch/internal/cli/show.go"
+	return []wall{{
+		name: "words leave by the outlet", check: checkOutlet,
+		why: "what others have written clears a screen or forges a line, unless Line, Say, Fields, Row and Table of cli have it in hand",
+		breaches: []breach{
+			{"stdout", in(service, "os.Stdout.Write(nil)"), service + ":3 prints by os.Stdout"},
+			{"print", in(frame, `fmt.Println("x")`), frame + ":3 prints by fmt.Print"},
+			{"a writer", in(service, `fmt.Fprintf(a.Stderr, "%s", x)`), service + ":3 prints by Fprintf(a.Stderr"},
+			{"a row", in(service, `fmt.Sprintf("%s\t%s", x, y)`), service + `:3 prints by fmt.Sprintf("%s\t`},
+			{"built in", in(frame, `println(x)`), frame + ":3 prints by println("},
+		},
+	}}
+}
+
+func checkOutlet(h house) (complaints []string) {
+	for _, f := range h.files {
+		known := f.path == printer || strings.HasSuffix(f.path, "_test.go") || !strings.HasSuffix(f.path, ".go")
+		for _, passage := range passages {
+			known = known || f.path == passage
+		}
+		if known || !strings.HasPrefix(f.path, "cmd/conch/internal/") || strings.HasPrefix(f.path, strings.TrimPrefix(lab, "./")) {
+			continue
+		}
+		for number, line := range numbered(f.text) {
+			if found := aside.FindString(line); found != "" {
+				complaints = append(complaints, fmt.Sprintf("%s:%d prints by %s", f.path, number, found))
+			}
+		}
+	}
+	return complaints
+}
+
+// register is the page with a row for each SQLSTATE of conch.
+const register = "docs/operations.md"
+
+var sqlstate = regexp.MustCompile(`\bCN\d{3}\b`)
+
+func sqlstateRules() []wall {
+	raises := func(file_, code string) file {
+		return file{file_, "RAISE EXCEPTION USING ERRCODE = '" + code + "';\n"}
+	}
+	known := func(codes ...string) file { return file{register, "| `" + strings.Join(codes, "` |\n| `") + "` |\n"} }
+	return []wall{{
+		name: "an SQLSTATE means one thing, and is written down", check: checkSQLStates,
+		why: "a program can only tell the errors of conch apart by their SQLSTATE",
+		breaches: []breach{
+			{"not registered", sources(raises("election/pgmint/migrations/1.up.sql", "CN"+"007"), known("CN"+"001")), "migrations/1.up.sql:1 raises CN" + "007, which has no row"},
+			{"two wings", sources(raises("election/pgmint/migrations/1.up.sql", "CN"+"001"), raises("pending/pgstore/migrations/1.up.sql", "CN"+"001"), known("CN"+"001")), "CN" + "001 is raised by election and by pending"},
+			{"gone", sources(known("CN" + "009")), "nothing raises CN" + "009"},
+		},
+	}}
+}
+
+func checkSQLStates(h house) (complaints []string) {
+	written, raised := map[string]bool{}, map[string]string{} // by code: its wing
+	for _, f := range h.files {
+		if f.path == register {
+			for _, code := range sqlstate.FindAllString(f.text, -1) {
+				written[code] = true
+			}
+		}
+	}
+	for _, f := range h.files {
+		if path.Ext(f.path) != ".sql" || !strings.Contains(f.path, "/migrations/") {
+			continue
+		}
+		wing, _, _ := strings.Cut(f.path, "/")
+		line := 0
+		for text := range strings.Lines(f.text) {
+			line++
+			if !strings.Contains(text, "ERRCODE") {
+				continue
+			}
+			for _, code := range sqlstate.FindAllString(text, -1) {
+				if !written[code] {
+					complaints = append(complaints, fmt.Sprintf("%s:%d raises %s, which has no row in %s", f.path, line, code, register))
+				}
+				if by := raised[code]; by != "" && by != wing {
+					complaints = append(complaints, fmt.Sprintf("%s is raised by %s and by %s", code, by, wing))
+				}
+				raised[code] = wing
+			}
+		}
+	}
+	for code := range written {
+		if raised[code] == "" {
+			complaints = append(complaints, "nothing raises "+code+", which has a row in "+register)
+		}
+	}
+	return complaints
+}

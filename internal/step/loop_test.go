@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/conchhq/conch/internal/step"
 )
 
@@ -291,3 +293,5 @@ func TestAStepThatFails(t *testing.T) {
 		}
 	})
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

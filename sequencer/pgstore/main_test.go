@@ -2,6 +2,9 @@ package pgstore_test
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -10,8 +13,12 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/grants"
 	"github.com/conchhq/conch/sequencer/internal/storetest"
+	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
 	"github.com/conchhq/conch/sequencer/sequencertest"
 )
@@ -103,4 +110,106 @@ func TestStoreBehindPgBouncer(t *testing.T) {
 		bouncer := db.PgBouncer(t, pgtest.TransactionMode, "server_round_robin = 1")
 		return begin(t, opened(t, pg.Config{URL: bouncer.URL(db.Name)}), 1)
 	})
+}
+
+// P38, P39: what a grant needs and who has endorsed come back as they were, of any length. Bytes that end too early are
+// refused: a start that read fewer needs would take a grant for dead that is not.
+func TestWhatIsPackedComesBack(t *testing.T) {
+	t.Parallel()
+	chance := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		var needs []grants.Need
+		var all []ledger.Endorsement
+		for range chance.IntN(4) {
+			needs = append(needs, grants.Need{
+				State: ledger.StateID{byte(chance.Uint64())}, Assembled: ledger.Hash{31: byte(chance.Uint64())},
+				Creator: ledger.Intent{Owner: ledger.Account(make([]byte, chance.IntN(200))), Sequence: ledger.Sequence{Lineage: chance.Uint64(), Counter: chance.Uint64()}},
+			})
+			e := ledger.Endorsement{Member: chance.IntN(1000)}
+			if length := chance.IntN(3) * 100; length > 0 {
+				e.Signature = make([]byte, length)
+			}
+			all = append(all, e)
+		}
+		a, b := pgstore.Pack(needs, all)
+		gotNeeds, gotAll, err := pgstore.Unpack(a, b)
+		if err != nil || !reflect.DeepEqual(gotNeeds, needs) || !reflect.DeepEqual(gotAll, all) {
+			t.Fatalf("%+v and %+v are read as %+v and %+v, %v", needs, all, gotNeeds, gotAll, err)
+		}
+		for cut := range a {
+			if got, _, err := pgstore.Unpack(a[:cut], nil); err == nil && len(got) == len(needs) {
+				t.Fatalf("%d of %d bytes are read as all %d needs", cut, len(a), len(got))
+			}
+		}
+		for cut := range b {
+			if _, got, err := pgstore.Unpack(nil, b[:cut]); err == nil && len(got) == len(all) {
+				t.Fatalf("%d of %d bytes are read as all %d endorsements", cut, len(b), len(got))
+			}
+		}
+	}
+}
+
+// P38: the answer of a commit is lost. The write may be repeated, and changes nothing the second time.
+func TestTheAnswerOfACommitIsLost(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	proxy, url := db.Proxy(t)
+	s := begin(t, opened(t, pg.Config{URL: url}), 1)
+	write(t, s, submitted(1, "a")) // there is a connection
+	changes := []core.Change{submitted(2, "b"), submitted(3, "a")}
+	proxy.Blackhole(tcpproxy.ToClient)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Write(t.Context(), changes)
+		ended <- err
+	}()
+	conn := db.Connect(t)
+	pgtest.Eventually(t, patience, "the write is committed", func() bool {
+		var n int
+		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM conch.sequencer_intents`).Scan(&n)
+		return err == nil && n == 2
+	})
+	proxy.Reset()
+	if err := receive(t, ended); err == nil || errors.Is(err, fence.ErrStale) || errors.Is(err, pgstore.ErrLate) {
+		t.Errorf("without an answer: %v, want an error that says nothing of the outcome", err)
+	}
+	proxy.Heal()
+	before := load(t, s)
+	twice, err := s.Write(t.Context(), changes)
+	if want := []core.Twice{{Contract: "k", Sequence: number(3)}}; err != nil || !reflect.DeepEqual(twice, want) {
+		t.Errorf("the second time: twice %v, error %v; want %v", twice, err, want)
+	}
+	if after := load(t, s); !reflect.DeepEqual(after, before) {
+		t.Errorf("the second time has changed %+v to %+v", before, after)
+	}
+}
+
+// A commit for which the server has stopped waiting for its standby is on this server alone: neither success nor failure,
+// and so is its repetition, although the rows can be read, until a commit is confirmed.
+func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
+	t.Parallel()
+	l := pgtest.NewLonely(t, made)
+	d := opened(t, l.Config)
+	s := begin(t, d, 1)
+	l.EndsWaits()
+	l.Waits("nobody")
+	store := func() error { _, err := s.Write(t.Context(), []core.Change{submitted(1, "a")}); return err }
+	for _, c := range []struct {
+		what string
+		do   func() error
+	}{
+		{"a write", store}, {"its repetition", store},
+		{"a start", func() error { _, err := d.Begin(t.Context(), token(1)); return err }},
+	} {
+		var unknown *pg.UnconfirmedError
+		if err := c.do(); !errors.As(err, &unknown) {
+			t.Errorf("%s: %v, want an UnconfirmedError", c.what, err)
+		}
+	}
+	l.Waits("")
+	s = begin(t, d, 1)
+	write(t, s, submitted(1, "a"))
+	if got := counters(load(t, s)); !reflect.DeepEqual(got, []uint64{1}) {
+		t.Errorf("loaded %v, want the intent once", got)
+	}
 }

@@ -12,11 +12,14 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/grouptest"
 	"github.com/conchhq/conch/sequencer/internal/sender"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 )
 
 func number(n uint64) ledger.Sequence { return ledger.Sequence{Lineage: 7, Counter: n} }
@@ -230,5 +233,84 @@ func TestWritesTakeTurns(t *testing.T) {
 	writers.Wait()
 	if n := len(load(t, s).Intents); n != 20 {
 		t.Errorf("%d intents are stored, want 20", n)
+	}
+}
+
+// beginning starts nodes under an epoch over a database, and again as long as it does not answer.
+func beginning(d *pgstore.Database, epoch int64) grouptest.Begin {
+	return func(ctx context.Context) sequencer.Store {
+		for {
+			if s, err := d.Begin(ctx, token(epoch)); err == nil {
+				return s
+			}
+			select {
+			case <-time.After(5 * time.Millisecond):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// P28, P38 to P42: nodes, each over its own database, die at every crash point: three of them by day, and five otherwise, as in
+// memory.
+func TestCrashes(t *testing.T) {
+	t.Parallel()
+	members := 3
+	if runtest.Whole() {
+		members = 5
+	}
+	grouptest.Crashes(t, members, func(t *testing.T) grouptest.Begin { return beginning(opened(t, pgtest.New(t).Config()), 1) })
+}
+
+// P28, P38: what is promised is durable. Every start and every write changes the row of its node, so each of them is a commit that is
+// waited for.
+func TestWhatIsPromisedIsDurable(t *testing.T) {
+	t.Parallel()
+	pgtest.Durable(t, func(t *testing.T, db *pgtest.DB, cfg pg.Config) {
+		t.Helper()
+		d := opened(t, cfg)
+		begin(t, d, 1)
+		s := begin(t, d, 1)
+		everything(t, s)
+		write(t, s, submitted(1, "a")) // it is there
+		var commits int
+		if err := db.Connect(t).QueryRow(t.Context(), `SELECT count(*) FROM public.seen`).Scan(&commits); err != nil || commits != 2+written+1 {
+			t.Errorf("%d commits changed the node's row, error %v; want %d", commits, err, 2+written+1)
+		}
+	}, "INSERT sequencer_nodes", "UPDATE sequencer_nodes")
+}
+
+// No SQL of this package springs a trap of a role that may create objects in public.
+func TestNoTrapIsSprung(t *testing.T) {
+	t.Parallel()
+	pgtest.SpringsNoTrap(t, `SELECT FROM unnest(ARRAY['x'::bytea])`, func(t *testing.T, db *pgtest.DB, wide bool) {
+		t.Helper()
+		open := pgstore.Open
+		if wide {
+			open = pgstore.OpenWide
+		}
+		d, err := open(t.Context(), pg.Config{URL: db.URL}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		if err := d.Check(t.Context()); err != nil {
+			t.Error(err)
+		}
+		everything(t, begin(t, d, 1))
+	})
+}
+
+// written is how many writes everything makes, forgetting included.
+const written = 3
+
+// everything runs each kind of statement.
+func everything(t *testing.T, s sequencer.Store) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := sequencertest.Each(ctx, s); err != nil {
+		t.Error(err)
 	}
 }

@@ -9,21 +9,6 @@ import (
 	"github.com/conchhq/conch/txlog/store"
 )
 
-// A member that is taken away while it is cut off hears so from no leader: it follows the others, and learns it from the log
-// (B14).
-func TestARemovedMemberFollows(t *testing.T) {
-	bubble(t, 3, 1, func(t *testing.T, s *site) {
-		s.fill(10)
-		away := s.nodes[2]
-		away.kill()
-		s.change([]txlog.Member{s.nodes[0].member(), s.nodes[1].member(), s.nodes[3].member()})
-		s.fill(10)
-		away.start()
-		s.equal(20 * time.Second)
-		s.within(10*time.Second, "it decides nothing", func() bool { return !away.run.Load().Status().Decides })
-	})
-}
-
 // A member whose store is lost has to be admitted, also if only the log says that it was one: as long as the leader speaks to its
 // old store, it follows (new-disk-new-member).
 func TestALaterMemberLosesItsStore(t *testing.T) {

@@ -49,7 +49,7 @@ func TestMembersThatNobodyTakes(t *testing.T) {
 	})
 }
 
-// A member that was removed while it was away learns so from the others, and follows.
+// A member that was removed while it was away learns so from the others, and follows (B14).
 func TestAMemberIsRemovedWhileItIsAway(t *testing.T) {
 	t.Parallel()
 	for _, far := range []int{10, 450} {

@@ -100,22 +100,6 @@ func TestMembersChange(t *testing.T) {
 	})
 }
 
-// A member that was removed while it was away follows, although nobody tells its authority.
-func TestRemovedWhileAway(t *testing.T) {
-	bubble(t, 3, 1, func(t *testing.T, s *site) {
-		s.fill(10)
-		s.equal(3 * time.Second)
-		away := s.nodes[2]
-		away.kill()
-		s.change([]txlog.Member{s.nodes[0].member(), s.nodes[1].member(), s.nodes[3].member()})
-		s.fill(30)
-		away.start()
-		s.fill(1)
-		s.equal(10 * time.Second)
-		s.within(10*time.Second, "it decides nothing", func() bool { return !away.run.Load().Status().Decides })
-	})
-}
-
 func (n *node) member() txlog.Member {
 	m := txlog.Member{Name: n.name, Store: n.store.View().ID}
 	m.Key = fingerprint(n.key)

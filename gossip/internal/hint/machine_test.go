@@ -250,3 +250,82 @@ func TestTheOrderNeverChanges(t *testing.T) {
 		t.Errorf("got %#x, want %#x", got, want)
 	}
 }
+
+// A subject that says much more than a heartbeat a round is heard, and so much of it only is passed on: its relays never
+// look like a flood to their peers.
+func TestAFloodOfHeartbeats(t *testing.T) {
+	t.Parallel()
+	for name, subject := range map[string]func(i int) string{
+		"one key":   func(int) string { return "a" },
+		"many keys": func(i int) string { return fmt.Sprint("s", i) },
+	} {
+		m, n, passed := crowded(9), 0, 0
+		var now time.Duration
+		for range 50 {
+			now += m.cfg.Round
+			for p := range 8 {
+				var all []wire.Said
+				for range 200 {
+					n++
+					beat := wire.Heartbeat{Stands: true, Seniority: uint64(n)}
+					all = append(all, invented(subject(n), uint64(n), "", 0, beat.Body()))
+				}
+				for _, a := range m.brings(now, fmt.Sprint("p", p), all...) {
+					if s, is := a.(Send); is {
+						passed += len(s.Parcel.Said)
+					}
+				}
+			}
+		}
+		if most := 58 * (mostBeats + standbys*beatsEach); passed > most || passed < 50 {
+			t.Errorf("%s: %d of %d heartbeats were passed on in 50 rounds; want %d at most", name, passed, n, most)
+		}
+		for _, k := range m.Snapshot()[0].Known {
+			if name == "one key" && k.Seniority+200 < uint64(n) {
+				t.Errorf("none of the last peer's heartbeats is known: %d of %d", k.Seniority, n)
+			}
+		}
+		out := m.brings(now+m.cfg.Round, "p8", invented("b", 1, "", 0, wire.Heartbeat{Stands: true, Leads: true, Reign: 9}.Body()))
+		if name == "one key" && len(out) < 2 {
+			t.Errorf("another leader is not passed on: %+v", out)
+		}
+	}
+}
+
+// An honest node between floods relays no more of them than its next peer lets an honest one relay: that peer names it never, and a guest that
+// floods it directly at once when that is spent.
+func TestARelayOfFloodsIsNotNamed(t *testing.T) {
+	t.Parallel()
+	named := func(m *Machine, out []Action) (n int) {
+		for _, a := range out {
+			if r, is := a.(Refused); is && errors.Is(r.Why, ErrNews) && m.now >= m.telling.quiet {
+				n++
+			}
+		}
+		return n
+	}
+	for _, guests := range []int{1, 2, 4} {
+		relay, next := crowded(guests), crowded(1)
+		n, accused, caught := 0, 0, 0
+		for round := range 40 {
+			now := time.Duration(round+1) * relay.cfg.Round
+			var sent []Send
+			for g := range guests {
+				for range 100 {
+					n++
+					out := relay.brings(now, fmt.Sprint("p", g), invented(fmt.Sprint("s", n), 1, "t", 0, nil))
+					sent, caught = append(sent, of[Send](out)...), caught+named(relay, out)
+				}
+			}
+			for _, s := range sent {
+				accused += named(next, next.Step(now+relay.cfg.Round/2, Received{From: "p0", Parcel: s.Parcel}))
+			}
+		}
+		if accused > 0 {
+			t.Errorf("of %d guests' floods: the honest relay is named %d times", guests, accused)
+		}
+		if guests == 1 && caught == 0 {
+			t.Error("the one guest that floods is not named")
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/internal/book"
+	"github.com/conchhq/conch/sequencer/internal/grants"
 	"github.com/conchhq/conch/sequencer/internal/model"
 	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -267,5 +269,58 @@ func TestWhatIsFinalIsAskedAbout(t *testing.T) {
 		if fmt.Sprint(got) != want {
 			t.Errorf("after block %d it asks about %v, want %s", doubted, got, want)
 		}
+	}
+}
+
+// Q14: a member that was away lacks more than one request asks for, and what landed first is forgotten everywhere. It
+// asks for what landed later too, in its turn.
+func TestWhatNobodyHasHidesNothing(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "alice", declared("alice", "bob"))
+	const lacked = 2*1000 + 7
+	in := ledger.Block{Number: 1}
+	for i := range uint64(lacked) {
+		var h ledger.Hash
+		binary.BigEndian.PutUint64(h[:], i+1)
+		in.Facts = append(in.Facts, ledger.Fact{Intent: ledger.Intent{Owner: "bob", Sequence: ledger.Sequence{Counter: i}}, Assembled: h})
+	}
+	if err := d.Book.Block(in); err != nil {
+		t.Fatal(err)
+	}
+	asked := map[ledger.Hash]bool{}
+	for range 6 {
+		d.absent.fetchAt = 0
+		d.absent.fetchMissing()
+		if one, is := next[ReadAttempts](d); is {
+			for _, h := range one.Named {
+				asked[h] = true
+			}
+		}
+	}
+	if len(asked) != lacked {
+		t.Errorf("%d of %d are asked for", len(asked), lacked)
+	}
+}
+
+// Q2: a need whose creator the owner does not know kills nothing, so the ledger is not asked for it. Else a ledger that
+// refuses the question is asked again for ever, and every intent that is judged with it never ends.
+func TestANeedWithoutACreatorIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "north", declared("north"))
+	own := ledger.Intent{Owner: "north", Sequence: ledger.Sequence{Lineage: 1, Counter: 1}}
+	given := grants.Given{Intent: own, Assembled: ledger.Hash{1}, ValidUntil: 9, Needs: []grants.Need{{State: ledger.StateID{2}}}}
+	read := false
+	d.readFinal([]grants.Given{given}, func(f ledger.View) {
+		read = true
+		if end := grants.Kills(f, given); end != grants.Alive {
+			t.Errorf("the grant is %v, want it alive", end)
+		}
+	})
+	asked := must[ReadFinal](d)
+	if !slices.Equal(asked.Intents, []ledger.Intent{own}) || len(asked.States) > 0 || !asked.Insist {
+		t.Errorf("it asks for %+v", asked)
+	}
+	if d.step(Answered{ID: asked.ID, Final: asOf{}}); !read {
+		t.Error("the ledger was not read")
 	}
 }

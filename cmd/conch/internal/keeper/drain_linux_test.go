@@ -1,6 +1,8 @@
 package keeper_test
 
 import (
+	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -191,4 +193,161 @@ func candidates(t *testing.T, db *pgtest.DB) string {
 		return ""
 	}
 	return strings.Join(all[0].Candidates, " ")
+}
+
+// late sets how long after a heartbeat the leader's gate shuts, in milliseconds.
+const late = "CONCH_HEARTBEAT_LATE_THRESHOLD_MS="
+
+// A gate that shuts after two heartbeats leaves less than a quarter of the lease to end a command:
+// the command is asked later, and runs on from heartbeat to heartbeat.
+func TestLateAtTwoHeartbeats(t *testing.T) {
+	runtest.LongRun(t)
+	t.Parallel()
+	db := pgtest.New(t)
+	// With a lease of 9 s, a heartbeat that is sent as late as allowed has 900 ms to be answered.
+	cmd := sh(t, db, `echo "epoch $CONCH_EPOCH"; `+idle, "--lease", "9s")
+	cmd.Env = append(cmd.Env, late+"3600")
+	p := begin(t, cmd)
+	p.says("epoch 1")
+	conn := db.Connect(t)
+	var last time.Time
+	beats := 0
+	pgtest.Eventually(t, patience, "heartbeats in the first epoch", func() bool {
+		var epoch int64
+		var at time.Time
+		if err := conn.QueryRow(context.Background(), `SELECT epoch, beat_at FROM conch.heartbeat WHERE scope = 's'`).Scan(&epoch, &at); err != nil {
+			t.Fatal(err)
+		}
+		if epoch != 1 {
+			t.Fatalf("epoch %d, want 1: the command was ended although heartbeats came", epoch)
+		}
+		if at.After(last) {
+			beats, last = beats+1, at
+		}
+		return beats > 2 // the first comes with the election
+	})
+	if got := events(t, db); got != "acquired" {
+		t.Errorf("history: got %s, want acquired", got)
+	}
+}
+
+// A gate that shuts too soon to end a command between two heartbeats is refused, and so is a grace
+// that leaves the next heartbeat no time: the command would never run, or end at each heartbeat.
+func TestNoTimeToEnd(t *testing.T) {
+	runtest.LongRun(t)
+	t.Parallel()
+	db := pgtest.New(t)
+	for _, c := range []struct {
+		args []string
+		env  string
+		says []string
+	}{
+		{nil, late + "740", []string{"late threshold", "by 300ms or more"}},
+		{[]string{"--kill-grace", "100ms"}, late + "740", []string{"late threshold", "by 300ms or more"}},
+		{[]string{"--kill-grace", "200ms"}, late + "1200", []string{"--kill-grace 200ms is not between 20ms and 180ms"}},
+		{[]string{"--kill-grace", "1500ms"}, "CONCH_HEARTBEAT_INTERVAL_MS=1300", []string{"--kill-grace 1.5s is not between 20ms and 840ms"}},
+	} {
+		cmd := conch(t, db, append(append([]string{"--scope", "s", "--lease", "3s"}, c.args...), "--", "true")...)
+		cmd.Env = append(cmd.Env, c.env)
+		r := call(t, cmd)
+		for _, part := range c.says {
+			if r.code != 2 || !strings.Contains(r.err, part) || strings.Count(r.err, "\n") != 1 {
+				t.Errorf("%s %v: %+v does not say %q", c.env, c.args, r, part)
+			}
+		}
+	}
+	if got := events(t, db); got != "" {
+		t.Errorf("conch led although the command cannot run: %s", got)
+	}
+}
+
+// full returns a pipe that takes nothing more: its reader has stopped to read.
+func full(t *testing.T) (reader, writer *os.File) {
+	t.Helper()
+	reader, writer = pipe(t)
+	fd := int(writer.Fd())
+	if err := unix.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{4096, 1} {
+		for junk := []byte(strings.Repeat("\n", size)); ; {
+			if _, err := unix.Write(fd, junk); err != nil {
+				break
+			}
+		}
+	}
+	if err := unix.SetNonblock(fd, false); err != nil {
+		t.Fatal(err)
+	}
+	return reader, writer
+}
+
+func pipe(t *testing.T) (reader, writer *os.File) {
+	t.Helper()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = reader.Close(), writer.Close() })
+	return reader, writer
+}
+
+// deposes ends the sessions that hold locks, so that who leads has something to log and leads anew.
+func deposes(t *testing.T, db *pgtest.DB) {
+	t.Helper()
+	const terminate = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+	if _, err := db.Connect(t).Exec(t.Context(), terminate); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever is wrong with the reader of the log, conch leads on, ends in order, and releases.
+func TestALogWithoutAReader(t *testing.T) {
+	t.Parallel()
+	for name, log := range map[string]func(*testing.T) *os.File{
+		"its reader is gone": func(t *testing.T) *os.File {
+			t.Helper()
+			reader, writer := pipe(t)
+			_ = reader.Close()
+			return writer
+		},
+		"its reader has stopped": func(t *testing.T) *os.File {
+			t.Helper()
+			_, writer := full(t)
+			return writer
+		},
+		"its disk is full": func(t *testing.T) *os.File {
+			t.Helper()
+			file, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = file.Close() })
+			return file
+		},
+		"its terminal has hung up": func(t *testing.T) *os.File {
+			t.Helper()
+			s := newScreen(t)
+			_ = s.master.Close()
+			return s.line
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			cmd := sh(t, db, `echo "epoch $CONCH_EPOCH"; exec sleep 1000`, "--log-level", "info", "--lease", "3s")
+			cmd.Stderr = log(t)
+			p := begin(t, cmd)
+			p.says("epoch 1")
+			deposes(t, db)
+			p.says("epoch 2")
+			p.send(unix.SIGTERM)
+			if code := p.end(); code != 143 {
+				t.Errorf("exit code %d, want 143", code)
+			}
+			if got := events(t, db); !strings.HasSuffix(got, "released") {
+				t.Errorf("history: got %s, want released at the end", got)
+			}
+		})
+	}
 }

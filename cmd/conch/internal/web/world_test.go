@@ -10,11 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // world fakes everything around a site.
@@ -254,4 +259,11 @@ func (o *observer) Close() {
 // eventOf returns an event with a reason, which makes it as large as needed.
 func eventOf(id int64, reason string) pgops.Event {
 	return pgops.Event{ID: id, At: time.Unix(id, 0), Scope: "payments", Epoch: id, Holder: "node-1", Event: "lost", Reason: reason}
+}
+
+func TestMain(m *testing.M) {
+	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
+		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
+	})
+	pgtest.Main(m) // also looks for goroutines left running
 }

@@ -106,6 +106,7 @@ type Ledger struct {
 	Entries []Entry         // in the chain's order
 	Unspent map[string]bool // the contract's own word, for each state that an entry names or creates
 	Blocks  uint64          // number of the last block that was read
+	Gas     uint64          // that its transactions have cost
 }
 
 // Created is the transaction that has created the contract.
@@ -128,6 +129,7 @@ type Entry struct {
 	Block    uint64
 	Sender   string // account
 	Reason   uint64 // by which a skipped entry was refused, in the order of the contract
+	Until    uint64 // the last block in which it may land
 }
 
 // Output is a state that an entry creates.

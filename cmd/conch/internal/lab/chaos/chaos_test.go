@@ -140,25 +140,6 @@ func (x *trial) proven(leaders int) {
 	}
 }
 
-// S4, F4: kill -9, again and again.
-func TestKill9(t *testing.T) {
-	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
-	t.Parallel()
-	x := begin(t, ClusterConfig{})
-	for range 4 {
-		x.Fault(x.leader, x.epoch)
-		killed := x.leader
-		killed.Signal(syscall.SIGKILL)
-		x.next(true)
-		x.await("the killed is buried", func() bool { return killed.gone() })
-		if err := killed.Start(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	x.works()
-	x.proven(5)
-}
-
 // A pause shorter than the lease does not cost the leadership: the gate shuts and opens again
 // in the same term (S11).
 func TestShortStop(t *testing.T) {
@@ -175,40 +156,6 @@ func TestShortStop(t *testing.T) {
 		t.Errorf("epoch %d became %d: a short pause cost the leadership", epoch, x.epoch)
 	}
 	x.proven(1)
-}
-
-// After a pause longer than the lease another node leads, and the paused one does nothing in
-// its old term when it wakes in the middle of its work.
-func TestLongStop(t *testing.T) {
-	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
-	t.Parallel()
-	x := begin(t, ClusterConfig{})
-	for range 3 {
-		stopped := x.leader
-		x.Fault(stopped, x.epoch)
-		stopped.Signal(syscall.SIGSTOP)
-		x.next(true)
-		stopped.Signal(syscall.SIGCONT)
-		x.await("the stopped one knows that it was deposed", func() bool { return stopped.Epoch == 0 })
-		x.works()
-	}
-	x.proven(4)
-}
-
-// If the backend of its lock session is terminated, the leader loses its term at once.
-func TestBackendTerminated(t *testing.T) {
-	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
-	t.Parallel()
-	x := begin(t, ClusterConfig{})
-	for range 3 {
-		x.Fault(x.leader, x.epoch)
-		ended, err := pgrogue.Terminate(x.ctx, x.URL, Scope)
-		if err != nil || len(ended) != 1 || ended[0] != x.leader.ID {
-			t.Fatalf("ended the sessions of %v, %v; want the leader's", ended, err)
-		}
-		x.next(true)
-	}
-	x.proven(4)
 }
 
 // Faults of leaders hit the actual leader, whatever machine they were aimed at; if nobody
@@ -253,47 +200,6 @@ func TestLeadersAreHit(t *testing.T) {
 	x.proven(3)
 }
 
-// The database restarts, fast and by kill -9. Nobody leads meanwhile.
-func TestPostgresRestarts(t *testing.T) {
-	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
-	t.Parallel()
-	x := begin(t, ClusterConfig{})
-	if err := x.Server.RestartFast(x.ctx); err != nil {
-		t.Fatal(err)
-	}
-	x.next(true)
-	x.works()
-	x.Server.Kill9()
-	x.pass(lease + lease/2) // every gate is shut by its clock
-	for _, n := range x.Nodes {
-		x.await(n.ID+" leads nothing without a database", func() bool { return n.Epoch == 0 })
-	}
-	if err := x.Server.StartAgain(x.ctx); err != nil {
-		t.Fatal(err)
-	}
-	x.next(true)
-	x.works()
-	x.proven(3)
-}
-
-// Nobody is told that a line is silent. The server frees the lock after the lease, the holder's
-// gate shuts by its clock, and when the line heals the old holder finds itself deposed.
-func TestBlackholedLeader(t *testing.T) {
-	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
-	t.Parallel()
-	x := begin(t, ClusterConfig{})
-	for _, way := range []tcpproxy.Direction{tcpproxy.Both, tcpproxy.ToServer, tcpproxy.ToClient} {
-		cut := x.leader
-		x.Fault(cut, x.epoch)
-		cut.Proxy.Blackhole(way)
-		x.next(true)
-		cut.Proxy.Heal()
-		x.await("the one that was cut off knows that it was deposed", func() bool { return cut.Epoch == 0 })
-		x.works()
-	}
-	x.proven(4)
-}
-
 // A waiter with a silent line does not delay the others: the other follower takes over from a
 // killed leader as if it were alone.
 func TestBlackholedWaiter(t *testing.T) {
@@ -325,27 +231,4 @@ func TestBlackholedWaiter(t *testing.T) {
 		t.Error("a dead node leads")
 	}
 	x.proven(3)
-}
-
-// A process freezes between its fence and its commit while its leader dies. It delays the
-// successor by at most a lease, and its commit fails when it wakes.
-func TestFrozenWithFence(t *testing.T) {
-	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
-	t.Parallel()
-	x := begin(t, ClusterConfig{})
-	client, err := x.strand(x.ctx, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client.Signal(syscall.SIGSTOP)
-	x.Fault(x.leader, x.epoch)
-	x.leader.Signal(syscall.SIGKILL)
-	x.next(true)
-	client.Signal(syscall.SIGCONT)
-	client.CloseStdin()
-	if err := strayEnds(x.ctx, client, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	x.works()
-	x.proven(2)
 }

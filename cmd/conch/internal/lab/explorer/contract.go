@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
@@ -139,6 +140,8 @@ func (r *contractReader) transaction(tx transaction, receipt logged, n uint64) e
 		}
 		return nil
 	}
+	gas, _ := strconv.ParseUint(strings.TrimPrefix(receipt.GasUsed, "0x"), 16, 64)
+	r.ledger.Gas += gas
 	if len(said) == 0 {
 		return nil // what the contract did not understand has changed nothing
 	}
@@ -154,7 +157,7 @@ func (r *contractReader) transaction(tx transaction, receipt logged, n uint64) e
 		if g.Owner != e.Owner || g.Sequence != e.Sequence || g.Payload != e.Payload && g.Payload != "" { // a cancellation has none
 			return fmt.Errorf("its entry %d is of %s %s, and the contract speaks of %s %s", i, g.Owner, g.Sequence, e.Owner, e.Sequence)
 		}
-		e.Block, e.Sender, e.Inputs, e.Reads, e.Outputs = n, strings.ToLower(tx.From), g.Inputs, g.Reads, g.Outputs
+		e.Block, e.Sender, e.Inputs, e.Reads, e.Outputs, e.Until = n, strings.ToLower(tx.From), g.Inputs, g.Reads, g.Outputs, g.Until
 		for k := range e.Outputs {
 			attempt, err := bytesOf(e.Attempt)
 			if err != nil {
@@ -217,7 +220,7 @@ func arguments(input string) (all []auditor.Entry, err error) {
 }
 
 func entry(w words) auditor.Entry {
-	e := auditor.Entry{Owner: w.account(0), Sequence: w.sequence(1), Payload: w.hash(2), Inputs: w.behind(3).hashes(), Reads: w.behind(4).hashes()}
+	e := auditor.Entry{Owner: w.account(0), Sequence: w.sequence(1), Payload: w.hash(2), Inputs: w.behind(3).hashes(), Reads: w.behind(4).hashes(), Until: w.number(9)}
 	for _, commitment := range w.behind(5).hashes() {
 		e.Outputs = append(e.Outputs, auditor.Output{Commitment: commitment})
 	}

@@ -38,7 +38,7 @@ func given(counter uint64) (ledger.Entry, auditor.Entry) {
 	want := auditor.Entry{
 		Event: auditor.Landed, Owner: hexOf([]byte(a.Owner)), Sequence: fmt.Sprintf("0102030405060708%016x", counter),
 		Payload: a.Payload.String(), Attempt: assembled.String(), Inputs: []string{hashOf(2).String(), hashOf(3).String()}, Reads: []string{hashOf(4).String()},
-		Block: 7, Sender: hexOf([]byte(address(0xb2))),
+		Block: 7, Sender: hexOf([]byte(address(0xb2))), Until: 99,
 	}
 	for i, o := range a.Outputs {
 		want.Outputs = append(want.Outputs, auditor.Output{State: evm.Scheme{}.State(assembled, i).String(), Commitment: o.String()})

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
@@ -185,5 +188,126 @@ func TestTheTableOfDeploy(t *testing.T) {
 	got := config.Of[*Section](c).contracts[0]
 	if here, there := declaration(got, 7), declaration(d.Agreed, 7); got.Account != "ops" || len(differences(here, there)) > 0 {
 		t.Errorf("the table declares %v\nand deployed was %v", here, there)
+	}
+}
+
+// declaring returns a contract of three members with these accounts.
+func declaring(address, bank, north, east string) string {
+	return fmt.Sprintf(`
+[[contracts]]
+address = "0x%040s"
+account = "ops"
+members = ["bank", "north", "east"]
+accounts = { bank = "0x%040s", north = "0x%040s", east = "0x%040s" }
+domain = "notes/1"
+issuer = "bank"
+`, address, bank, north, east)
+}
+
+func loaded(t *testing.T, contracts ...string) (config.Config, error) {
+	t.Helper()
+	text := "database.url = \"postgres://h/d\"\n[identity]\nname = \"bank\"\nlisten = \"127.0.0.1:0\"\nkey = \"id.pem\"\n"
+	for _, name := range []string{"north", "east"} {
+		text += fmt.Sprintf("[[peers]]\nname = %q\nurl = \"https://h:7443\"\nkey = \"sha256:%064d\"\n", name, 1)
+	}
+	path := filepath.Join(t.TempDir(), "conch.toml")
+	if err := os.WriteFile(path, []byte(text+strings.Join(contracts, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config.Load(config.Source{Path: path, Getenv: func(string) string { return "" }, Sections: configtest.Beside(peers.Kind().Section, Kind().Section)})
+}
+
+// A peer is one account for the node, whichever contract a message is about: which of two it would be was chance, and the
+// messages of one contract went to the other's member.
+func TestAMemberIsOneAccount(t *testing.T) {
+	t.Parallel()
+	if _, err := loaded(t, declaring("a1", "b1", "c1", "d1"), declaring("a2", "b1", "c1", "d1")); err != nil {
+		t.Fatal(err)
+	}
+	for name, second := range map[string]string{
+		"another account of a peer":    declaring("a2", "b1", "c2", "d1"),
+		"another account of the node":  declaring("a2", "b2", "c1", "d1"),
+		"two peers that change places": declaring("a2", "b1", "d1", "c1"),
+	} {
+		_, err := loaded(t, declaring("a1", "b1", "c1", "d1"), second)
+		if err == nil || !strings.Contains(err.Error(), "contracts[1].accounts.") {
+			t.Errorf("%s: got error %v, want a fault of contracts[1].accounts", name, err)
+		}
+	}
+	_, err := loaded(t, strings.Replace(declaring("a1", "b1", "c1", "d1"), `, "east"`, "", 1), strings.Replace(declaring("a2", "b1", "c1", "c1"), `"north", `, "", 1))
+	if err == nil || !strings.Contains(err.Error(), "contracts[1].accounts.east") {
+		t.Errorf("an account of two peers: got error %v, want a fault of contracts[1].accounts.east", err)
+	}
+}
+
+// A reload that names other contracts does not change what users are told of the node that runs: it would say that it has no
+// such contract, or that it has one which nobody runs.
+func TestAReloadLeavesTheContracts(t *testing.T) {
+	t.Parallel()
+	before, err := loaded(t, declaring("a1", "b1", "c1", "d1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := loaded(t, declaring("a2", "b1", "c1", "d1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{frame: node.Frame{Accounts: &node.Accounts{}}, section: *config.Of[*Section](after)}
+	s.term = &term{section: *config.Of[*Section](before)}
+	all, self, _ := s.Contracts()
+	if len(all) != 1 || all[0].Address != config.Of[*Section](before).contracts[0].Address || len(self) != 20 || self == (ledger.Account("")) {
+		t.Errorf("got %v, want the contract with which the node began", all)
+	}
+}
+
+// Bad input: what differs between an organisation's file and the world is named.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	good := ledger.Contract{Chain: 1, Address: "0xc0", Members: []ledger.Account{"a", "b", "c"}, Committee: []ledger.Account{"a", "b"}, Needed: 2, Range: 100, Depth: 2, Life: 50, Domain: "notes/1 issued by 0x61"}
+	well := func(change func(*agreement)) []agreement {
+		a := agreement{Agreed: Agreed{Address: "0xc0"}, here: good, there: good, head: 9, final: 7}
+		change(&a)
+		return []agreement{a}
+	}
+	differs := func(change func(*ledger.Contract)) []agreement {
+		return well(func(a *agreement) { change(&a.there); a.other = "another one" })
+	}
+	for _, c := range []struct {
+		name       string
+		agreements []agreement
+		status     doctor.Status
+		says       []string // of detail and remedy
+	}{
+		{"all is well", well(func(*agreement) {}), doctor.OK, []string{"0xc0", "head 9, final 7"}},
+		{"an account that cannot sign", well(func(a *agreement) { a.account = "external" }), doctor.Fail, []string{"external", "contracts.account"}},
+		{"no account at all", []agreement{{Agreed: Agreed{Address: "0xc0"}, account: "no [[accounts]]"}}, doctor.Fail, []string{"no [[accounts]]"}},
+		{"a chain that is away", well(func(a *agreement) { a.away = "refused" }), doctor.Fail, []string{"refused", "url"}},
+		{"nothing at the address", well(func(a *agreement) { a.there, a.other = ledger.Contract{}, "there is none" }), doctor.Fail, []string{"there is none", "address"}},
+		{"other code", well(func(a *agreement) { a.other = "the code differs" }), doctor.Fail, []string{"the code differs", "do not use it"}},
+		{"no majority", well(func(a *agreement) { a.here.Needed, a.there.Needed = 1, 1 }), doctor.Warn, []string{"no majority", "more than half"}},
+		{"another chain", differs(func(c *ledger.Contract) { c.Chain = 2 }), doctor.Fail, []string{"chain_id: the file says 1, and the contract 2"}},
+		{"other members", differs(func(c *ledger.Contract) { c.Members = []ledger.Account{"b", "a", "c"} }), doctor.Fail, []string{"members or accounts"}},
+		{"another committee", differs(func(c *ledger.Contract) { c.Committee = c.Members }), doctor.Fail, []string{"committee"}},
+		{"another endorsement", differs(func(c *ledger.Contract) { c.Needed = 3 }), doctor.Fail, []string{"endorsement: the file says 2, and the contract 3"}},
+		{"another range", differs(func(c *ledger.Contract) { c.Range = 7 }), doctor.Fail, []string{"range_size"}},
+		{"another depth", differs(func(c *ledger.Contract) { c.Depth = 7 }), doctor.Fail, []string{"depth"}},
+		{"another life", differs(func(c *ledger.Contract) { c.Life = 7 }), doctor.Fail, []string{"life"}},
+		{"another policy", differs(func(c *ledger.Contract) { c.Policy = "ring" }), doctor.Fail, []string{"policy: the file says rendezvous, and the contract ring"}},
+		{"another issuer", differs(func(c *ledger.Contract) { c.Domain = "notes/1 issued by 0x62" }), doctor.Fail, []string{"domain or issuer"}},
+	} {
+		found := judge(c.agreements)
+		at := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Check == checkShared })
+		if at < 0 || found[at].Status != c.status || (found[at].Remedy == "") != (c.status == doctor.OK) {
+			t.Errorf("%s: got %+v, want %v for %q", c.name, found, c.status, checkShared)
+			continue
+		}
+		for _, part := range c.says {
+			if !strings.Contains(found[at].Detail+" "+found[at].Remedy, part) {
+				t.Errorf("%s: got %+v, want %q in it", c.name, found[at], part)
+			}
+		}
+		if n := len(slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Check != checkShared })); n != 1 {
+			t.Errorf("%s: got %d findings, want one", c.name, n)
+		}
 	}
 }

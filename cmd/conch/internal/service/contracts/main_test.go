@@ -30,13 +30,6 @@ const (
 	patience = 30 * time.Second
 )
 
-func run(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
-	t.Helper()
-	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-}
-
 // lead makes a candidate the leader of the scope, as soon as it can, as an elector does that has waited for a lease. Leave ends
 // its session.
 func lead(t *testing.T, url, id string, lease time.Duration) (token fence.Token, leave func()) {

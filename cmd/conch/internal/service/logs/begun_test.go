@@ -2,7 +2,10 @@ package logs
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +14,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 )
@@ -94,4 +98,75 @@ func TestAMemberThatDoesNotBeginIsToldLessOften(t *testing.T) {
 		member.believe(named(1))
 		telling.Wait()
 	})
+}
+
+// Exactly so many goals are taken for later as there is room for, and what is not taken is refused at once. One for which the log has no room
+// yet is asked for again; one that nobody executes is given up after its time, and is said to be. Each leaves its room to another one.
+func TestRoomForGoalsOfLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var said nodetest.Log
+		var busy sync.WaitGroup
+		r := &part{over: t.Context(), spawn: busy.Go, log: slog.New(slog.NewTextHandler(&said, nil))}
+		var done, tries atomic.Int64
+		take := func(id string) int {
+			t.Helper()
+			w, first := httptest.NewRecorder(), true
+			err := later(w, r, Taken{GoalID: id}, func(ctx context.Context) (txlog.Answer, error) {
+				if tries.Add(1); first {
+					first = false
+					return txlog.Answer{}, txlog.ErrTooMany
+				}
+				if id == "never" {
+					<-ctx.Done()
+					return txlog.Answer{}, txlog.ErrUnknown
+				}
+				done.Add(1)
+				return txlog.Answer{}, nil
+			})
+			if err != nil {
+				return web.ProblemOf(err).Status
+			}
+			return w.Code
+		}
+		for i := range mostLater - 1 {
+			if code := take("soon"); code != http.StatusAccepted {
+				t.Fatalf("goal %d: %d", i, code)
+			}
+		}
+		if last, more := take("never"), take("more"); last != http.StatusAccepted || more != http.StatusTooManyRequests {
+			t.Errorf("the last one: %d; one more: %d", last, more)
+		}
+		time.Sleep(2 * roomEvery) // of the bubble
+		synctest.Wait()
+		if n := done.Load(); n != mostLater-1 || tries.Load() != 2*mostLater || r.later.Load() != 1 {
+			t.Errorf("%d are executed, by %d tries, and %d wait", n, tries.Load(), r.later.Load())
+		}
+		if code := take("soon"); code != http.StatusAccepted {
+			t.Errorf("after that: %d", code)
+		}
+		began := time.Now()
+		busy.Wait()
+		if took := time.Since(began); took > laterPatience || r.later.Load() != 0 {
+			t.Errorf("after %v %d wait", took, r.later.Load())
+		}
+		if text := strings.Join(said.Lines(), "\n"); strings.Count(text, "has no result") != 1 || !strings.Contains(text, "never") {
+			t.Errorf("the log says %s", text)
+		}
+	})
+}
+
+// The machine of a node that makes a log is suspended after the members have promised their stores, for longer than they have. They may have
+// begun with another node's log since: this node does not begin with its own, of which it would be the only member.
+func TestAPromiseHasEnded(t *testing.T) {
+	t.Parallel()
+	for what, until := range map[string]time.Duration{"in time": time.Minute, "too late": -time.Millisecond} {
+		r := &part{self: "n1", over: t.Context(), promise: promise{"n1", boottime() + until}, begin: make(chan txlog.Genesis, 1)}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := r.spread(ctx, txlog.Genesis{}, order{})
+		if begins := len(r.begin) == 1; begins != (until > 0) || errors.Is(err, errNotMade) == begins {
+			t.Errorf("%s: it begins %v, %v", what, begins, err)
+		}
+	}
 }

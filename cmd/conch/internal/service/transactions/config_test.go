@@ -1,16 +1,31 @@
 package transactions
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/chaintest"
 	"github.com/conchhq/conch/chain/endpoints"
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
 )
 
 const (
@@ -227,4 +242,103 @@ func TestFaultsOfAccounts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// makes runs conch account new, at a cost that a test with the race detector can pay, and returns what it prints.
+func makes(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	a := newShell(&cli.Shell{World: cli.World{Stdout: &out, Stderr: &out}, JSON: true})
+	if a.cost != evm.StandardCost {
+		t.Errorf("a key costs %v to guess", a.cost)
+	}
+	a.cost = evm.NoCost
+	cmd := a.account()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.SetArgs(append([]string{"new"}, args...))
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// A key that conch makes is one that a node opens; no file is overwritten, and only its owner reads it.
+func TestNewAccounts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	key, password := filepath.Join(dir, "key.json"), filepath.Join(dir, "password")
+	text, err := makes(t, "--keystore", key, "--password-file", password)
+	var said struct{ Address, Keystore string }
+	if err != nil || json.Unmarshal([]byte(text), &said) != nil {
+		t.Fatalf("%v %s", err, text)
+	}
+	opened, err := evm.OpenKeystore(key, password)
+	if err != nil || opened.Account().String() != said.Address || said.Keystore != key {
+		t.Errorf("the key is of %v (%v), and %s was printed", opened, err, text)
+	}
+	for _, file := range []string{key, password} {
+		if about, err := os.Stat(file); err != nil || about.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v, want it for its owner alone", file, about, err)
+		}
+	}
+	if text, err := makes(t, "--keystore", key, "--password-file", password); err == nil {
+		t.Errorf("a second key overwrote the first: %s", text)
+	}
+	if text, err := makes(t, "--keystore", filepath.Join(dir, "second.json"), "--password-file", password); err != nil || strings.Contains(text, said.Address) {
+		t.Errorf("with the same password: %v %s, want another account", err, text)
+	}
+	empty := filepath.Join(dir, "empty")
+	if err := os.WriteFile(empty, []byte("\nx"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := makes(t, "--keystore", filepath.Join(dir, "third.json"), "--password-file", empty); err == nil {
+		t.Errorf("an empty password was taken: %s", text)
+	}
+}
+
+// A reload with a higher max_fee is heard by the leader of the account, in the same term.
+func TestAReloadRaisesTheLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		testChain := chaintest.New(chaintest.Config{Depth: 2})
+		a := Account{Name: "main", Scope: "pending:main", Address: testChain.Account("main", 1<<60), Chain: Chain{Kind: KindEVM, ChainID: 1}, MaxFee: big.NewInt(50)}
+		var beside sync.WaitGroup
+		frame := node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Over: ctx, Go: beside.Go}
+		s := newService(frame, func(Chain) (chain.Chain, error) { return testChain.Line(), nil })
+		reload := func() {
+			use, err := s.accounts.prepare([]Account{a})
+			if err != nil {
+				t.Fatal(err)
+			}
+			use()
+		}
+		reload()
+		in, err := s.accounts.store(a.Chain).Accept(ctx, pending.Intent{Account: a.Address, Call: chain.Call{To: []byte("somebody")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var running sync.WaitGroup
+		running.Go(func() { testChain.Run(ctx, time.Second) })
+		role := sender{service: s, account: a}
+		running.Go(func() {
+			_ = role.lead(ctx, election.Leadership{Gate: fence.Standalone(a.Scope, "n1"), Token: fence.Token{Scope: a.Scope}})
+		})
+		fate := func() pending.Record {
+			time.Sleep(time.Minute)
+			r, err := s.accounts.store(a.Chain).Get(ctx, in.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		if r := fate(); r.Index != nil || r.Hold.Why == "" {
+			t.Errorf("the fee is above the limit: got %+v, want no nonce, and why", r)
+		}
+		a.MaxFee = big.NewInt(5000)
+		reload()
+		if r := fate(); r.Fate != pending.Done {
+			t.Errorf("more is allowed: got %+v, want it done", r)
+		}
+		end()
+		running.Wait()
+	})
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,85 +20,17 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
-	"github.com/conchhq/conch/internal/pg/postmaster"
-	"github.com/conchhq/conch/internal/proctest"
 	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// cast has a database, and the names of its roles of deploy/grants.sql.
-type cast struct {
-	db                    *pgtest.DB
-	node, fence, observer string
-}
+// cast does what a node does, under its role of deploy/grants.sql.
+type cast struct{ pgtest.Cast }
 
 func granted(t *testing.T) cast {
 	t.Helper()
-	db := pgtest.New(t)
-	c := cast{db: db, node: db.Name + "_node", fence: db.Name + "_fence", observer: db.Name + "_observer"}
-	bin, err := postmaster.Binaries(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	psql := filepath.Join(bin, "psql")
-	if _, err := os.Stat(psql); err != nil {
-		if psql, err = exec.LookPath("psql"); err != nil {
-			t.Skip("deploy/grants.sql needs psql, which is not installed")
-		}
-	}
-	cmd := exec.Command(psql, "-X", "-q", db.URL, "-v", "node="+c.node, "-v", "fence="+c.fence,
-		"-v", "observer="+c.observer, "-f", filepath.FromSlash("../../../../../deploy/grants.sql"))
-	if out, err := proctest.Output(t, cmd, time.Minute); err != nil || len(out) > 0 {
-		t.Fatalf("deploy/grants.sql: %v\n%s", err, out)
-	}
-	admin := db.Connect(t)
-	for _, role := range []string{c.node, c.fence, c.observer} {
-		run(t, admin, fmt.Sprintf(`ALTER ROLE %q LOGIN`, role))
-	}
-	return c
-}
-
-func run(t *testing.T, conn *pgx.Conn, sql string) {
-	t.Helper()
-	if _, err := conn.Exec(t.Context(), sql); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-}
-
-func (c cast) as(t *testing.T, role string) string {
-	t.Helper()
-	u, err := url.Parse(c.db.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.User = url.User(role)
-	return u.String()
-}
-
-// grants reads every privilege on the tables and functions of pending transactions.
-func (c cast) grants(t *testing.T, admin *pgx.Conn) []string {
-	t.Helper()
-	rows, err := admin.Query(t.Context(), `
-	WITH object AS (
-		SELECT 'conch.' || relname AS name, relacl AS acl, '' AS col FROM pg_class
-		 WHERE relnamespace = 'conch'::regnamespace AND (relname LIKE 'pending%' OR relname LIKE 'archived%' OR relname = 'intents')
-		UNION ALL SELECT 'conch.' || relname, attacl, ' (' || attname || ')' FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
-		 WHERE relnamespace = 'conch'::regnamespace AND (relname LIKE 'pending%' OR relname LIKE 'archived%' OR relname = 'intents')
-		UNION ALL SELECT format('function conch.%s(%s)', proname, pg_get_function_identity_arguments(oid)), proacl, '' FROM pg_proc
-		 WHERE pronamespace = 'conch'::regnamespace AND proname LIKE 'pending%'
-	)
-	SELECT CASE r.rolname WHEN $1 THEN 'node' WHEN $2 THEN 'fence' ELSE 'observer' END || ': ' || a.privilege_type || o.col || ' ON ' || o.name
-	  FROM object o, aclexplode(o.acl) a JOIN pg_roles r ON r.oid = a.grantee WHERE r.rolname = ANY (ARRAY[$1, $2, $3]) ORDER BY 1`,
-		c.node, c.fence, c.observer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return cast{pgtest.Granted(t, pgtest.New(t))}
 }
 
 const grantedChain, grantedAccount = "evm:1", chain.Account("an account of 20 byt")
@@ -108,7 +38,7 @@ const grantedChain, grantedAccount = "evm:1", chain.Account("an account of 20 by
 // stage makes a leader, and returns its token.
 func (c cast) stage(t *testing.T, scope string) fence.Token {
 	t.Helper()
-	minter, err := pgmint.New(pgmint.Config{URL: c.db.URL})
+	minter, err := pgmint.New(pgmint.Config{URL: c.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +65,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 		}
 	}
 	ctx := t.Context()
-	db, err := pgstore.Open(ctx, pg.Config{URL: c.as(t, c.node)}, 2)
+	db, err := pgstore.Open(ctx, pg.Config{URL: c.As(t, c.Node)}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +101,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	try("get", err)
 	_, err = store.Unfinished(ctx, account, "")
 	try("unfinished", err)
-	conn := pgtest.Connect(t, pg.Config{URL: c.as(t, c.observer)})
+	conn := pgtest.Connect(t, pg.Config{URL: c.As(t, c.Observer)})
 	_, err = store.Archive(ctx, token, account, 0, 1)
 	try("archive", err)
 	_, err = store.Forget(ctx, account, 0, 1)
@@ -232,12 +162,11 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 	runtest.LongRun(t)
 	t.Parallel()
 	c := granted(t)
-	admin := c.db.Connect(t)
+	admin := c.Connect(t)
 	token := c.stage(t, "pending:test")
 	if failed := c.operations(t, token, grantedAccount); len(failed) > 0 {
 		t.Fatalf("with all grants: got errors %v, want none", failed)
 	}
-	roles := map[string]string{"node": c.node, "fence": c.fence, "observer": c.observer}
 	needs := maps.Clone(needs)
 	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent", "epoch", "write", "witnesses", "waits"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_transactions"] = "change"
@@ -249,18 +178,18 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 		needs["node: UPDATE ("+column+") ON conch.pending_holds"] = "hold"
 	}
 	open := maps.Clone(needs)
-	for i, name := range c.grants(t, admin) {
-		who, what, _ := strings.Cut(name, ": ")
+	for i, name := range c.Privileges(t, admin, "^(pending|archived)|^intents$") {
 		delete(open, name)
 		operation, known := needs[name]
 		if !known {
 			t.Errorf("got the grant %s, which needs has no operation for", name)
 			continue
 		}
-		run(t, admin, fmt.Sprintf(`REVOKE %s FROM %q`, what, roles[who]))
-		failed := c.operations(t, token, chain.Account(fmt.Sprintf("%04d account 20 byt", i)))
-		run(t, admin, fmt.Sprintf(`GRANT %s TO %q`, what, roles[who]))
-		if pg.Code(failed[operation]) != "42501" {
+		var failed map[string]error
+		if !c.Without(t, admin, name, func() error {
+			failed = c.operations(t, token, chain.Account(fmt.Sprintf("%04d account 20 byt", i)))
+			return failed[operation]
+		}) {
 			t.Errorf("without %s: got error %v of %q, want 42501; all errors: %v", name, failed[operation], operation, failed)
 		}
 	}
@@ -274,26 +203,26 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 	t.Parallel()
 	c := granted(t)
 	for role, statements := range map[string][]string{
-		c.observer: {
+		c.Observer: {
 			`SELECT signed FROM conch.pending_attempts`, `UPDATE conch.intents SET cancel = true`,
 			`SELECT conch.pending_claim('a', 'b', 'c', 1, 1)`, `INSERT INTO conch.pending_attempts DEFAULT VALUES`,
 		},
-		c.fence: {`SELECT FROM conch.intents`, `SELECT FROM conch.pending_transactions`, `SELECT FROM conch.pending_attempts`},
-		c.node: {
+		c.Fence: {`SELECT FROM conch.intents`, `SELECT FROM conch.pending_transactions`, `SELECT FROM conch.pending_attempts`},
+		c.Node: {
 			`DELETE FROM conch.intents`, `UPDATE conch.intents SET value = 0`, `DELETE FROM conch.pending_transactions`,
 			`UPDATE conch.pending_transactions SET nonce = 0`, `UPDATE conch.pending_attempts SET signed = ''`,
 			`DELETE FROM conch.pending_attempts`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`, `TRUNCATE conch.intents CASCADE`,
 			`INSERT INTO conch.archived_intents DEFAULT VALUES`, `DELETE FROM conch.archived_intents`, `SELECT signed FROM conch.archived_attempts`,
 		},
 	} {
-		conn := pgtest.Connect(t, pg.Config{URL: c.as(t, role)})
+		conn := pgtest.Connect(t, pg.Config{URL: c.As(t, role)})
 		for _, sql := range statements {
 			if _, err := conn.Exec(t.Context(), sql); pg.Code(err) != "42501" {
 				t.Errorf("%s: %s: got error %v, want 42501", role, sql, err)
 			}
 		}
 	}
-	rows, err := c.db.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
+	rows, err := c.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
 		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%') AND relname <> ALL ($1)`,
 		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
 	if err != nil {

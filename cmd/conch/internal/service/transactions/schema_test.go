@@ -25,9 +25,9 @@ var kinds = []node.Kind{Kind()}
 func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after the other
 	t.Parallel()
 	ctx := t.Context()
-	c := cast{db: pgtest.New(t)}
-	cfg := pgmint.Config{URL: c.db.URL}
-	db, err := pgstore.Open(ctx, c.db.Config(), 2)
+	c := cast{pgtest.Cast{DB: pgtest.New(t)}}
+	cfg := pgmint.Config{URL: c.URL}
+	db, err := pgstore.Open(ctx, c.Config(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 	if open.Open != 1 || open.Waiting != 0 {
 		t.Errorf("got %+v, want 1 open and none waiting", open)
 	}
-	if _, err := c.db.Connect(t).Exec(ctx, `UPDATE conch.pending_transactions SET final = true; UPDATE conch.intents SET fate = 'done'`); err != nil {
+	if _, err := c.Connect(t).Exec(ctx, `UPDATE conch.pending_transactions SET final = true; UPDATE conch.intents SET fate = 'done'`); err != nil {
 		t.Fatal(err)
 	}
 	var said []string
@@ -89,13 +89,13 @@ func TestSchemaDownIsWhole(t *testing.T) {
 	ctx, db := t.Context(), pgtest.New(t)
 	cfg := pgmint.Config{URL: db.URL}
 	admin := db.Connect(t)
-	run(t, admin, `DROP TRIGGER announce ON conch.leadership`)
-	run(t, admin, `ALTER FUNCTION conch.settle(text[], uuid[]) RENAME TO other`)
+	pgtest.Exec(t, admin, `DROP TRIGGER announce ON conch.leadership`)
+	pgtest.Exec(t, admin, `ALTER FUNCTION conch.settle(text[], uuid[]) RENAME TO other`)
 	if err := node.SchemaDown(ctx, cfg, kinds, nil); err == nil || !strings.Contains(err.Error(), "settle") {
 		t.Fatalf("got error %v, want one about settle", err)
 	}
-	run(t, admin, `SELECT FROM conch.intents`)
-	run(t, admin, `ALTER FUNCTION conch.other(text[], uuid[]) RENAME TO settle`)
+	pgtest.Exec(t, admin, `SELECT FROM conch.intents`)
+	pgtest.Exec(t, admin, `ALTER FUNCTION conch.other(text[], uuid[]) RENAME TO settle`)
 	if err := node.SchemaDown(ctx, cfg, kinds, nil); err != nil {
 		t.Error(err)
 	}
