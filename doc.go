@@ -92,6 +92,7 @@
 //     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file;
 //     [github.com/conchhq/conch/txlog/store/storetest]: the suite for stores of it.
 //     [github.com/conchhq/conch/txlog/quorum/bare]: what a log is measured beside.
+//   - [github.com/conchhq/conch/schedule/zone]: which instants a schedule in wall-clock time means.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
