@@ -92,6 +92,7 @@
 //     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file;
 //     [github.com/conchhq/conch/txlog/store/storetest]: the suite for stores of it.
 //     [github.com/conchhq/conch/txlog/quorum/bare]: what a log is measured beside.
+//   - [github.com/conchhq/conch/schedule]: crons, each scheduled time once, behind a gate.
 //   - [github.com/conchhq/conch/schedule/zone]: which instants a schedule in wall-clock time means.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
@@ -127,7 +128,6 @@
 // Planned, and not there yet:
 //
 //   - chain/substrate: the driver for chains built with Substrate
-//   - schedule: crons and jobs behind a gate
 //
 // # The binary
 //
