@@ -42,7 +42,7 @@ MACHINES := ./gossip/internal/hint ./internal/arch ./sequencer/book ./sequencer/
 	./txlog/follower ./txlog/member ./txlog/quorum
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
 BUBBLES  := ./chunksync ./gossip ./sequencer ./txlog/kv ./txlog/quorum/disk ./txlog/quorum/host
-WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./gossip/internal/overlay ./gossip/internal/crowd ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin \
+WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./gossip/internal/overlay ./gossip/internal/crowd ./schedule/internal/belfry ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin \
 	$(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 

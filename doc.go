@@ -113,6 +113,7 @@
 //   - [github.com/conchhq/conch/sequencer/sequencertest/liar]: no suite, but a member
 //     of a contract that lies.
 //   - [github.com/conchhq/conch/gossip/gossiptest]: no suite, but a simulated crowd of such nodes.
+//   - [github.com/conchhq/conch/schedule/scheduletest]: no suite, but a simulated world of crons.
 //   - [github.com/conchhq/conch/txlog/kv/kvtest]: for logs with a store of keys and values: whether
 //     their answers are linearizable.
 //   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities and state machines of a log

@@ -24,7 +24,7 @@ type Tables struct {
 type cron struct {
 	core.Cron  // with all revisions
 	filed      bool
-	rows       map[int64]Row // by the second
+	rows       map[int64]Row // by the microsecond, as Postgres has it
 	gaps       []core.Gap
 	head       int64   // the job that holds the lane; 0: none
 	waits      []int64 // jobs that wait for it
@@ -79,7 +79,7 @@ func (t *Tables) Write(w core.Write, now time.Time) core.Written {
 		if c := t.crons[p.Cron]; c != nil {
 			out.Moved = append(out.Moved, p.Cron)
 			c.Floor = p.Upto
-			maps.DeleteFunc(c.rows, func(at int64, _ Row) bool { return at <= p.Upto.Unix() })
+			maps.DeleteFunc(c.rows, func(at int64, _ Row) bool { return at <= p.Upto.UnixMicro() })
 		}
 	}
 	return out
@@ -89,7 +89,7 @@ func (t *Tables) Write(w core.Write, now time.Time) core.Written {
 func (t *Tables) run(c *cron, r core.Run) core.End {
 	e := core.End{Cron: c.ID, At: r.At, Outcome: core.Enqueued, Job: t.jobs + 1}
 	d := c.Revisions[r.Revision-1]
-	switch row, is := c.rows[r.At.Unix()]; {
+	switch row, is := c.rows[r.At.UnixMicro()]; {
 	case is:
 		return core.End{Cron: c.ID, At: r.At, Outcome: core.Existing, Job: row.Job}
 	case d.Overlap == core.Allow:
@@ -103,7 +103,7 @@ func (t *Tables) run(c *cron, r core.Run) core.End {
 	default:
 		e.Outcome, e.Job = core.Skipped, c.head
 	}
-	c.rows[r.At.Unix()] = Row{Run: r, End: e}
+	c.rows[r.At.UnixMicro()] = Row{Run: r, End: e}
 	return e
 }
 
@@ -160,9 +160,9 @@ func (t *Tables) Cron(id int64) core.Cron { return t.crons[id].Cron }
 // Rows lists the rows of a cron by their time, and its gaps.
 func (t *Tables) Rows(id int64) (rows []Row, gaps []core.Gap) {
 	c := t.crons[id]
-	rows = slices.SortedFunc(maps.Values(c.rows), func(a, b Row) int { return cmp.Compare(a.Run.At.Unix(), b.Run.At.Unix()) })
+	rows = slices.SortedFunc(maps.Values(c.rows), func(a, b Row) int { return cmp.Compare(a.Run.At.UnixMicro(), b.Run.At.UnixMicro()) })
 	return rows, slices.Clone(c.gaps)
 }
 
 // Forget deletes the row of a time, as if it had never been written: a world shows so what the key is for.
-func (t *Tables) Forget(id int64, at time.Time) { delete(t.crons[id].rows, at.Unix()) }
+func (t *Tables) Forget(id int64, at time.Time) { delete(t.crons[id].rows, at.UnixMicro()) }

@@ -19,6 +19,7 @@ import (
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/patched"
+	"github.com/conchhq/conch/schedule/scheduletest"
 )
 
 func (l lab) sim() *cobra.Command {
@@ -28,7 +29,7 @@ func (l lab) sim() *cobra.Command {
 		Example: `  conch-lab sim election --nodes 5 --seed 7
   conch-lab sim sequencer --nodes 5 --seed 1
   conch-lab sim election --runs 10000 --json`,
-	}, simulator(l, sim.Simulator()), simulator(l, committee.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, bulletin.Simulator()))
+	}, simulator(l, sim.Simulator()), simulator(l, committee.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, bulletin.Simulator()), simulator(l, scheduletest.Simulator()))
 }
 
 // simulator makes the command of a simulator.

@@ -17,6 +17,7 @@ import (
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/worldtest"
+	"github.com/conchhq/conch/schedule/scheduletest"
 )
 
 // The page that teaches to write stories, and the list of their words.
@@ -38,7 +39,7 @@ func TestTheWordsAreOnThePage(t *testing.T) {
 	t.Parallel()
 	worldtest.Page(t, wordsPage, "./cmd/conch/internal/lab",
 		words(t, "words of every world", sim.Simulator(), true), words(t, "words of the election", sim.Simulator(), false),
-		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", bulletin.Simulator(), false),
+		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", bulletin.Simulator(), false), words(t, "words of the schedule", scheduletest.Simulator(), false),
 		words(t, "words of the sequencer", committee.Simulator(), false))
 }
 
@@ -77,6 +78,7 @@ func TestTheHelpHasScenesAndRules(t *testing.T) {
 	listed(t, sim.Simulator())
 	listed(t, gossiptest.Simulator())
 	listed(t, bulletin.Simulator())
+	listed(t, scheduletest.Simulator())
 	listed(t, committee.Simulator())
 }
 
