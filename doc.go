@@ -93,6 +93,8 @@
 //     [github.com/conchhq/conch/txlog/store/storetest]: the suite for stores of it.
 //     [github.com/conchhq/conch/txlog/quorum/bare]: what a log is measured beside.
 //   - [github.com/conchhq/conch/schedule]: crons, each scheduled time once, behind a gate.
+//   - [github.com/conchhq/conch/schedule/pgstore]: the Postgres store of crons and jobs, which fences every
+//     write of a leader and a worker.
 //   - [github.com/conchhq/conch/schedule/zone]: which instants a schedule in wall-clock time means.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
