@@ -38,12 +38,12 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 
 # Simulated worlds and pure machines have one goroutine and nothing to race with: by day they run without the race detector,
 # which makes them six to seventeen times slower; make nightly has them with it too.
-MACHINES := ./gossip/internal/hint ./internal/arch ./sequencer/book ./sequencer/coordinator ./sequencer/ranking ./sequencer/sender ./sequencer/wire ./txlog/courier \
-	./txlog/follower ./txlog/member ./txlog/quorum
+MACHINES := ./chain/internal/ancestry ./election/internal/core ./gossip/internal/hint ./internal/arch ./sequencer/internal/book ./sequencer/internal/coordinator ./sequencer/internal/ranking ./sequencer/internal/sender ./sequencer/internal/wire ./txlog/internal/courier \
+	./txlog/internal/follower ./txlog/internal/member ./txlog/quorum/internal/core ./txlog/quorum/internal/majority
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
-BUBBLES  := ./chunksync ./gossip ./sequencer ./txlog/kv ./txlog/quorum/disk ./txlog/quorum/host
-WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./gossip/internal/overlay ./gossip/internal/crowd ./schedule/internal/belfry ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin \
-	$(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))
+BUBBLES  := ./chunksync ./gossip ./sequencer ./sequencer/sequencertest ./txlog/kv ./txlog/quorum ./txlog/quorum/disk
+WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./election/internal/electorate ./gossip/internal/overlay ./gossip/internal/crowd ./schedule/internal/belfry ./sequencer/internal/committee ./cmd/conch/internal/lab \
+	./txlog/quorum/internal/logworld $(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 
 # A program with the race detector otherwise sleeps for a second before it ends, and so does
@@ -153,7 +153,7 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	@scripts/python.sh
 	@scripts/model.sh full
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_CLIENTS="$$(scripts/clients.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
-	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin
+	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab ./txlog/quorum/internal/logworld
 	$(SHARED); CONCH_LOG_FAULTS=$(NIGHTLY_LOG_FAULTS) go test -count 1 -timeout 4h -v -run TestALogUnderEveryFault ./cmd/conch
 	@scripts/fuzz.sh $(FUZZ_RUNS)
 	GOWORK=off go -C bench/peers vet ./...

@@ -34,7 +34,8 @@
 //     thin loop, for one or many scopes; drain and transfer.
 //   - [github.com/conchhq/conch/fence/pgfence]: the fence in your own Postgres
 //     transactions, by pgx or database/sql.
-//   - [github.com/conchhq/conch/election/pgmint]: the mint on Postgres.
+//   - [github.com/conchhq/conch/election/mint]: what an elector asks of a mint, for the author of another
+//     one; [github.com/conchhq/conch/election/pgmint]: the mint on Postgres.
 //   - [github.com/conchhq/conch/election/pgops]: what operators ask and do: status,
 //     history, drain, transfer, advance.
 //   - [github.com/conchhq/conch/pending]: transactions of one account, kept until
@@ -47,7 +48,6 @@
 //     none of which is believed alone.
 //   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and similar chains.
 //     It is a separate module, since it needs the libraries of go-ethereum.
-//   - [github.com/conchhq/conch/chain/evm/secp]: signatures as a contract verifies them.
 //   - [github.com/conchhq/conch/chain/feed]: one chain shared by all accounts of a
 //     process, which then ask for its heads and blocks once.
 //   - [github.com/conchhq/conch/transport]: messages between the nodes of several
@@ -56,23 +56,14 @@
 //     which both sides prove who they are.
 //   - [github.com/conchhq/conch/sequencer]: one organisation's node of private contracts
 //     that several share.
-//   - [github.com/conchhq/conch/sequencer/core]: what such a node decides, without a loop.
-//   - [github.com/conchhq/conch/sequencer/ranking]: which node of a committee should
-//     coordinate a contract for a range of blocks.
-//   - [github.com/conchhq/conch/sequencer/ledger]: what a shared contract takes, and what
-//     ends a grant; the contract in memory.
+//   - [github.com/conchhq/conch/sequencer/ledger]: how a shared contract is declared, and
+//     what it takes.
 //   - [github.com/conchhq/conch/sequencer/evm]: the same as a contract on Ethereum and similar
 //     chains. It is a separate module, since it needs the libraries of go-ethereum.
 //   - [github.com/conchhq/conch/sequencer/domain]: what the author of a contract's rules
-//     writes; [github.com/conchhq/conch/sequencer/wire]: the messages between its nodes.
-//   - [github.com/conchhq/conch/sequencer/coordinator]: the machine that brings the
-//     intents of all members into one order.
+//     writes.
 //   - [github.com/conchhq/conch/sequencer/notes]: the worked example of such rules, notes of
 //     money that any member may spend.
-//   - [github.com/conchhq/conch/sequencer/book]: what a node knows of a contract's states.
-//   - [github.com/conchhq/conch/sequencer/endorser]: which attempts a member endorses.
-//   - [github.com/conchhq/conch/sequencer/sender]: the owner of intents, which grants
-//     their attempts and says how each ended.
 //   - [github.com/conchhq/conch/sequencer/pgstore]: the Postgres store of such a node,
 //     which fences every write.
 //   - [github.com/conchhq/conch/gossip]: one leader as a hint for thousands of nodes, and the same
@@ -80,18 +71,12 @@
 //   - [github.com/conchhq/conch/txlog]: the words of a log that every node copies and
 //     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine,
 //     a store of keys and values, which also says how to write another one.
-//     [github.com/conchhq/conch/txlog/member]: a member of it, which executes goals while it
-//     leads; [github.com/conchhq/conch/txlog/courier] brings goals to the leader, and answers
-//     back; [github.com/conchhq/conch/txlog/follower]: how a node's copy keeps up, and gives
-//     its history to others; [github.com/conchhq/conch/txlog/wire]: the messages between its
-//     nodes. [github.com/conchhq/conch/txlog/quorum], a module of its own: a majority of
-//     named members says which entry is the next;
-//     [github.com/conchhq/conch/txlog/quorum/host]: one log on one node, from all of these.
-//     [github.com/conchhq/conch/txlog/pgstore]: a Postgres database says it, under a fence.
+//     [github.com/conchhq/conch/txlog/quorum], a module of its own: one log on one node, where a
+//     majority of named members says which entry is the next;
+//     [github.com/conchhq/conch/txlog/founding]: what nodes say to each other when they make one.
+//     [github.com/conchhq/conch/txlog/pgstore]: a Postgres database says which entry is the next, under a fence.
 //     [github.com/conchhq/conch/txlog/store] says what a node keeps of it, and
-//     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file;
-//     [github.com/conchhq/conch/txlog/store/storetest]: the suite for stores of it.
-//     [github.com/conchhq/conch/txlog/quorum/bare]: what a log is measured beside.
+//     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file.
 //   - [github.com/conchhq/conch/schedule]: crons, each scheduled time once, behind a gate.
 //   - [github.com/conchhq/conch/schedule/pgstore]: the Postgres store of crons and jobs, which fences every
 //     write of a leader and a worker.
@@ -105,21 +90,21 @@
 //     memory to test electors against.
 //   - [github.com/conchhq/conch/chain/chaintest]: for drivers, with a chain in memory
 //     that a test can break on purpose.
-//   - [github.com/conchhq/conch/chain/evm/evmtest]: for drivers of Ethereum, with JSON-RPC
+//   - [github.com/conchhq/conch/chain/evm/evmtest]: no suite, but a node of Ethereum, keys, and JSON-RPC
 //     providers that limit, lag and lie as real ones do.
-//   - [github.com/conchhq/conch/sequencer/ledger/ledgertest]: for ledgers of shared
-//     contracts.
 //   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
 //     states.
-//   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes;
-//   - [github.com/conchhq/conch/sequencer/sequencertest/liar]: no suite, but a member
-//     of a contract that lies.
+//   - [github.com/conchhq/conch/sequencer/sequencertest]: no suite, but a chain and a
+//     store in memory for nodes of private contracts, and their simulated world;
+//     [github.com/conchhq/conch/sequencer/sequencertest/liar]: a member that lies.
 //   - [github.com/conchhq/conch/gossip/gossiptest]: no suite, but a simulated crowd of such nodes.
 //   - [github.com/conchhq/conch/schedule/scheduletest]: no suite, but a simulated world of crons.
 //   - [github.com/conchhq/conch/txlog/kv/kvtest]: for logs with a store of keys and values: whether
 //     their answers are linearizable.
 //   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities and state machines of a log
 //     to test their users on.
+//   - [github.com/conchhq/conch/txlog/quorum/quorumtest]: no suite, but a simulated log;
+//     [github.com/conchhq/conch/txlog/spreadtest]: how its entries come to thousands.
 //   - [github.com/conchhq/conch/transport/transporttest]: for transports.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //

@@ -14,6 +14,11 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// Next returns the account's next nonce at the head, which is the number of its transactions
 	// in the chain. A pool does not count.
 	Next(ctx context.Context, account Account) (uint64, error)
+	// Counts returns what Next returns for each of some accounts, in as few requests as possible.
+	Counts(ctx context.Context, accounts []Account) ([]uint64, error)
+	// Pooled returns the account's next nonce, its transactions in the node's pool included. The
+	// error wraps ErrAnswer if the node cannot say.
+	Pooled(ctx context.Context, account Account) (uint64, error)
 	// Prepare signs one attempt for each draft and sends nothing. The results are in the
 	// order of the drafts; a fault of one draft is in its own result.
 	Prepare(ctx context.Context, drafts []Draft) ([]Prepared, error)
@@ -27,10 +32,12 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// hashes, from a height on, also those that others signed. It reads at most so many blocks, and
 	// returns the height at which to go on.
 	Scan(ctx context.Context, of Block, account Account, from uint64, most int) (found []Inclusion, next uint64, err error)
-	// Prove reads a transaction and checks its bytes: they have this hash, and the account's
-	// signature. The error wraps ErrNotFound if the endpoint does not have it, and ErrUnproven if it
-	// has something else, or what the driver cannot decode.
-	Prove(ctx context.Context, hash Hash) (Proven, error)
+	// Prove reads a transaction, checks its bytes, and returns what was signed, with its Gas: they have this
+	// hash, and the signature of the account. The error wraps ErrNotFound if the endpoint does not have it, and
+	// ErrUnproven if it has something else, or what the driver cannot decode.
+	Prove(ctx context.Context, hash Hash) (Draft, error)
+	// Block looks up a block by its hash. The error wraps ErrThread if the endpoint does not know it.
+	Block(ctx context.Context, hash Hash) (Block, error)
 	// Linked reports which of some blocks are the block of, or ancestors of it, by the parent hashes
 	// that the endpoint showed. A number alone proves nothing (W1). The error wraps ErrThread if the
 	// blocks between are too many, or unknown.
@@ -50,46 +57,9 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// including those that another holder of the key signed. The error wraps ErrNotFound
 	// if the node does not know the block.
 	Inclusions(ctx context.Context, block Block, accounts []Account) ([]Inclusion, error)
-}
-
-// Finder is a Chain that can look up a block by its hash. It is optional.
-type Finder interface {
-	// Block returns a block. The error wraps ErrThread if the endpoint does not know it.
-	Block(ctx context.Context, hash Hash) (Block, error)
-}
-
-// Counter is a Chain that can ask for the next nonces of many accounts at once. It is optional.
-type Counter interface {
-	// Counts returns what Next returns for each of the accounts.
-	Counts(ctx context.Context, accounts []Account) ([]uint64, error)
-}
-
-// Counts asks for the next nonce of each account, at once if the chain can do that.
-func Counts(ctx context.Context, c Chain, accounts []Account) ([]uint64, error) {
-	if counter, can := c.(Counter); can {
-		return counter.Counts(ctx, accounts)
-	}
-	counts := make([]uint64, len(accounts))
-	for i, a := range accounts {
-		var err error
-		if counts[i], err = c.Next(ctx, a); err != nil {
-			return nil, err
-		}
-	}
-	return counts, nil
-}
-
-// Pooler is a Chain that can count what waits in a pool. It is optional.
-type Pooler interface {
-	// Pooled returns the account's next nonce, its transactions in the node's pool included. The
-	// error wraps ErrAnswer if the node cannot say.
-	Pooled(ctx context.Context, account Account) (uint64, error)
-}
-
-// Replayer is a Chain that can say why a call has failed. It is optional.
-type Replayer interface {
-	// Replay carries a call out on the state after the block of a height, and changes nothing. It returns why the call fails
-	// there, in words of the contract or its node; an empty text if it does not.
+	// Replay carries a call out on the state after the block of a height, and changes nothing. It returns why the
+	// call fails there, in words of the contract or its node; an empty text if it does not. The error wraps
+	// ErrAnswer if the endpoint cannot say.
 	Replay(ctx context.Context, from Account, call Call, height uint64) (why string, err error)
 }
 

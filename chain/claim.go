@@ -47,11 +47,3 @@ const (
 )
 
 func (s Stand) String() string { return [...]string{"mute", "agrees", "differs"}[s] }
-
-// Proven is a transaction whose hash was computed and whose signature was checked by the driver.
-type Proven struct {
-	Account Account
-	Index   uint64
-	Hash    Hash
-	Call    Call // with Gas as signed
-}

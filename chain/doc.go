@@ -12,7 +12,10 @@
 //		sent, err := c.Inclusions(ctx, turn.Block, []chain.Account{account})
 //	}
 //
-// [Trail], [Memory] and [Bid] are parts for drivers; chaintest.Exercise tests a driver.
+// The other types are its words. A driver of another chain implements Chain with them, and chaintest.Exercise tests it.
+//
+// Around a driver: package endpoints makes one Chain of several endpoints, of which none is believed alone; package feed
+// shares one among the accounts of a process. chain/internal/ancestry has what the drivers here follow blocks with.
 //
 // # Terms
 //

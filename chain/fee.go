@@ -45,16 +45,16 @@ func (f Fee) Enough(price, tip *big.Int) bool {
 	return new(big.Int).Mul(f.Max, big.NewInt(10)).Cmp(spare) >= 0 && f.Tip.Cmp(tip) >= 0
 }
 
-// Bid chooses the fee of an attempt. It starts at suggested, raises it to percent more
+// Bid chooses the fee of an attempt. It starts at f, which is suggested, raises it to percent more
 // than above, the dearest attempt of the slot so far, and caps it at most, but not below
 // least, which is the lowest fee that the chain takes now. The error wraps ErrFee.
-func Bid(suggested, least, above, most Fee, percent int) (Fee, error) {
+func (f Fee) Bid(least, above, most Fee, percent int) (Fee, error) {
 	floor := least
 	if !above.None() {
 		raise := above.Raised(percent)
 		floor = Fee{Max: larger(floor.Max, raise.Max), Tip: larger(floor.Tip, raise.Tip)}
 	}
-	fee := Fee{Max: larger(suggested.Max, floor.Max), Tip: larger(suggested.Tip, floor.Tip)}
+	fee := Fee{Max: larger(f.Max, floor.Max), Tip: larger(f.Tip, floor.Tip)}
 	for _, part := range []struct {
 		name        string
 		bid         **big.Int

@@ -34,7 +34,7 @@ func TestBid(t *testing.T) {
 		{"a chain that has only tips", chain.Fee{Tip: big.NewInt(3)}, none, chain.Fee{Tip: big.NewInt(10)}, none, chain.Fee{Tip: big.NewInt(12)}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := chain.Bid(c.suggested, c.least, c.above, c.most, 10)
+			got, err := c.suggested.Bid(c.least, c.above, c.most, 10)
 			if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
 				t.Fatalf("got error %v, want %v", err, c.err)
 			}
@@ -52,7 +52,7 @@ func TestARaiseIsEnough(t *testing.T) {
 	for _, suggested := range []int64{0, 5} {
 		last := fee(1000, 0)
 		for range 100 {
-			next, err := chain.Bid(fee(0, suggested), fee(7, 0), last, chain.Fee{}, 10)
+			next, err := fee(0, suggested).Bid(fee(7, 0), last, chain.Fee{}, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,31 +75,12 @@ func TestBelowLeavesRoomForARaise(t *testing.T) {
 		if again := stop.Raised(25); stop.Max.Sign() <= 0 || again.Max.Cmp(new(big.Int).Add(most.Max, big.NewInt(1))) > 0 {
 			t.Errorf("below %v is %v, and raised again %v, want no more", most.Max, stop.Max, again.Max)
 		}
-		if _, err := chain.Bid(fee(1, 0), fee(1, 0), fee(stop.Max.Int64(), 0), most, 10); err != nil {
+		if _, err := fee(1, 0).Bid(fee(1, 0), fee(stop.Max.Int64(), 0), most, 10); err != nil {
 			t.Errorf("an attempt at %v cannot be replaced under the limit %v: %v", stop.Max, most.Max, err)
 		}
 	}
 	if got := (chain.Fee{}).Below(25); !got.None() {
 		t.Errorf("below no limit is %v, want no limit", got)
-	}
-}
-
-func TestMemory(t *testing.T) {
-	tr, m := tree{}, chain.NewMemory(3)
-	for _, way := range []string{"0", "0a", "0ab", "0abc"} {
-		m.Add(tr.at(way))
-	}
-	if _, known := m.Get("0"); known {
-		t.Error("the oldest of four blocks is in a memory of three, want it dropped")
-	}
-	if got := m.Thread(tr.at("0abcd")); len(got) != 3 || got[0].Hash != "0ab" || got[2].Hash != "0abcd" {
-		t.Errorf("got thread %v, want 0ab, 0abc, 0abcd", got)
-	}
-	if got := m.Thread(chain.Block{Number: 3, Hash: "0abc"}); len(got) != 3 || got[2].Parent != "0ab" {
-		t.Errorf("got thread %v of a block whose parent the caller does not know, want 0a, 0ab, 0abc", got)
-	}
-	if got := m.Thread(chain.Block{}); got != nil {
-		t.Errorf("the zero block has thread %v, want none", got)
 	}
 }
 

@@ -26,7 +26,7 @@ func (c Call) Equal(other Call) bool {
 	return bytes.Equal(c.To, other.To) && value.Cmp(others) == 0 && bytes.Equal(c.Data, other.Data) && c.Gas == other.Gas
 }
 
-// Draft asks for an attempt.
+// Draft asks for an attempt. One that [Chain.Prove] returns is what was signed: Account, Index and Call.
 type Draft struct {
 	Account Account
 	Index   uint64
@@ -126,26 +126,27 @@ func (o Outcome) Said() string {
 	return o.By + ": " + o.Text
 }
 
-// Where says where a node has an attempt.
-type Where uint8
-
-const (
-	// Nowhere means that this node does not know the attempt. Another node may.
-	Nowhere Where = iota
-	// Pooled means that the attempt is in the node's pool.
-	Pooled
-	// Included means that the attempt is in a block of the best chain.
-	Included
-)
-
-func (w Where) String() string { return [...]string{"nowhere", "pooled", "included"}[w] }
-
-// Sighting is the answer to one hash of a Probe.
+// Sighting is the answer to one hash of a Probe. The zero Sighting says that this node does not know the attempt. Another
+// node may.
 type Sighting struct {
-	Where Where
-	Block Block // the block of an included attempt, without Parent
+	Pooled bool  // it is in the node's pool
+	Block  Block // of the best chain, without Parent: it is in this block; zero if it is in none
 	// Failed is as in Inclusion, for this Block alone: in another the call may have its effect.
 	Failed bool
+}
+
+// Included reports whether the attempt is in a block.
+func (s Sighting) Included() bool { return s.Block.Hash != "" }
+
+// String returns nowhere, pooled or included.
+func (s Sighting) String() string {
+	switch {
+	case s.Included():
+		return "included"
+	case s.Pooled:
+		return "pooled"
+	}
+	return "nowhere"
 }
 
 // Inclusion is a transaction in a block, sent by one of the accounts asked about.

@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/internal/store"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/runtest"
 )
@@ -25,10 +27,7 @@ import (
 // (S4, S9, S11, S12, F4).
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	all := seeds(250)
-	if !runtest.Whole() && len(all) > 80 {
-		all = all[:80]
-	}
+	all := seeds()
 	const workers = 2
 	for w := range workers {
 		t.Run(fmt.Sprint(w), func(t *testing.T) {
@@ -41,6 +40,28 @@ func TestChaos(t *testing.T) {
 			}
 		})
 	}
+}
+
+var seed = flag.Uint64("seed", 0, "run TestChaos with this one seed")
+
+// seeds returns those that TestChaos runs: the one of -seed, or the first ones.
+func seeds() []uint64 {
+	n := 80
+	switch {
+	case *seed != 0:
+		return []uint64{*seed}
+	case runtest.Nightly():
+		n = 20_000
+	case runtest.Whole():
+		n = 250
+	case testing.Short():
+		n = 40
+	}
+	all := make([]uint64, n)
+	for i := range all {
+		all[i] = uint64(i) + 1
+	}
+	return all
 }
 
 type chaos struct {
@@ -147,7 +168,7 @@ func (c *chaos) mischief(n *node) {
 		c.kill()
 	case 2:
 		if c.roll(4) == 0 {
-			c.mint.With(func(_ time.Duration, s *electiontest.Store) { s.Restart() })
+			c.mint.With(func(_ time.Duration, s *store.Store) { s.Restart() })
 		}
 	case 3, 4:
 		n.freeze()
@@ -169,7 +190,7 @@ func (c *chaos) mischief(n *node) {
 func (c *chaos) kill() {
 	for range 1 + c.roll(3) {
 		nth := c.roll(3)
-		c.mint.With(func(_ time.Duration, s *electiontest.Store) {
+		c.mint.With(func(_ time.Duration, s *store.Store) {
 			for id := int64(1); id < 2000; id++ {
 				if s.Alive(id) {
 					if nth == 0 {
@@ -269,7 +290,7 @@ func (n *node) fenced(ctx context.Context, l election.Leadership) error {
 		l.Progress()
 		var id int64
 		var err error
-		n.mint.With(func(now time.Duration, s *electiontest.Store) {
+		n.mint.With(func(now time.Duration, s *store.Store) {
 			s.Expire(now)
 			id, err = s.Fence(now, l.Token)
 		})
@@ -279,7 +300,7 @@ func (n *node) fenced(ctx context.Context, l election.Leadership) error {
 				limit = 2 * time.Second // stuck behind the fence
 			}
 			pass(n.upTo(limit))
-			n.mint.With(func(now time.Duration, s *electiontest.Store) {
+			n.mint.With(func(now time.Duration, s *store.Store) {
 				s.Expire(now)
 				s.CommitFenced(id)
 			})
@@ -348,7 +369,7 @@ func (c *chaos) look() {
 func (c *chaos) verdict() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mint.With(func(_ time.Duration, s *electiontest.Store) {
+	c.mint.With(func(_ time.Duration, s *store.Store) {
 		last := map[string]int64{}
 		for _, l := range s.Ledger {
 			if l.Epoch < last[l.Scope] {

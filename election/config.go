@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"slices"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/conchhq/conch/election/internal/core"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/internal/name"
@@ -20,7 +23,7 @@ import (
 // Config describes an elector. Mint is required; every other zero value means its default.
 // [Elector.Add] and [Elector.Retire] change the roles later.
 type Config struct {
-	Mint Mint
+	Mint mint.Mint
 	// ID names this process among the candidates. It must be unique, 1 to 200 bytes of
 	// UTF-8 without ':', and no other one to its readers' eyes; see [ValidID].
 	// The default is made by [Identity].
@@ -37,7 +40,7 @@ type Config struct {
 	BackoffMax    time.Duration // longest pause after a lost bid; default 800 ms, or BackoffMin if that is longer
 	RetryMax      time.Duration // longest pause after errors; default 3 s (S5)
 	DrainTimeout  time.Duration // how long acts may take to end when a scope is given up; default 10 s (F6)
-	Takeover      Takeover      // default Strict
+	Takeover      mint.Takeover // default Strict
 	StaleAfter    time.Duration // report a holder whose last heartbeat is older, and do nothing else (S12); 0: never
 	Follower      bool          // never lead any scope (S27)
 
@@ -79,24 +82,13 @@ const (
 	MaxLease = 10 * time.Minute
 )
 
-// withDefaults replaces zero values by their defaults, except those that differ by role: margin
-// and window have them.
+// withDefaults replaces zero values by their defaults. The core has those of the times: see settings.
 func (c Config) withDefaults() Config {
-	c.Lease = cmp.Or(c.Lease, 3*time.Second)
+	c.Lease = cmp.Or(c.Lease, core.DefaultLease)
 	c.Roles = slices.Clone(c.Roles)
-	shortest := c.Lease
 	for i := range c.Roles {
 		c.Roles[i].Lease = cmp.Or(c.Roles[i].Lease, c.Lease)
-		shortest = min(shortest, c.Roles[i].Lease)
 	}
-	c.Heartbeat = cmp.Or(c.Heartbeat, shortest/5)
-	c.CheckInterval = cmp.Or(c.CheckInterval, shortest/3)
-	c.LockTimeout = cmp.Or(c.LockTimeout, c.lockTimeout(shortest))
-	c.BackoffMin = cmp.Or(c.BackoffMin, 200*time.Millisecond)
-	c.BackoffMax = cmp.Or(c.BackoffMax, max(800*time.Millisecond, c.BackoffMin))
-	c.RetryMax = cmp.Or(c.RetryMax, 3*time.Second)
-	c.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
-	c.Takeover = cmp.Or(c.Takeover, Strict)
 	c.ID = cmp.Or(c.ID, Identity())
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Clock == nil {
@@ -105,29 +97,55 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func (c Config) margin(lease time.Duration) time.Duration {
-	return cmp.Or(c.Margin, max(lease/10, 50*time.Millisecond))
+// settings returns the core's part of a configuration that has its defaults.
+func (c Config) settings() core.Settings {
+	s := core.Settings{
+		Takeover: c.Takeover, Lease: c.Lease, Heartbeat: c.Heartbeat, CheckInterval: c.CheckInterval,
+		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax, RetryMax: c.RetryMax, StaleAfter: c.StaleAfter,
+		LockTimeout: c.LockTimeout, DrainTimeout: c.DrainTimeout, Seed: c.Seed,
+	}
+	if s.Seed == 0 {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(c.ID))
+		s.Seed = h.Sum64()
+	}
+	for _, r := range c.Roles {
+		s.Seats = append(s.Seats, c.seat(r))
+	}
+	return s.WithDefaults()
+}
+
+// seat returns the core's part of a role.
+func (c Config) seat(r Role) core.SeatSettings {
+	seat := core.SeatSettings{
+		Scope: r.Scope, Lease: r.Lease, Margin: c.Margin, Late: cmp.Or(r.LateThreshold, c.LateThreshold), Rank: len(r.Preferred),
+		Never: c.Follower || slices.Contains(r.Never, c.ID),
+	}
+	if i := slices.Index(r.Preferred, c.ID); i >= 0 {
+		seat.Rank = i
+	}
+	return seat.WithDefaults()
 }
 
 // Validate returns the faults of the configuration, joined; of the times of each role only the
 // first.
 func (c Config) Validate() error {
-	explicit := c.LockTimeout != 0 // the default fits by itself
 	c = c.withDefaults()
+	set := c.settings()
 	f := faults.List{Of: "election: "}
 	f.Add(c.Mint == nil, "Config.Mint is missing; pgmint.New makes one")
 	f.Join(ValidID(c.ID))
-	f.Add(!slices.Contains([]Takeover{Strict, Fast, Keep}, c.Takeover), "takeover %q is none of strict, fast, keep", c.Takeover)
+	f.Add(!slices.Contains([]mint.Takeover{mint.Strict, mint.Fast, mint.Keep}, set.Takeover), "takeover %q is none of strict, fast, keep", set.Takeover)
 	for _, d := range []struct {
 		name string
 		is   time.Duration
 	}{
-		{"Heartbeat", c.Heartbeat}, {"CheckInterval", c.CheckInterval}, {"BackoffMin", c.BackoffMin},
-		{"RetryMax", c.RetryMax}, {"DrainTimeout", c.DrainTimeout},
+		{"Heartbeat", set.Heartbeat}, {"CheckInterval", set.CheckInterval}, {"BackoffMin", set.BackoffMin},
+		{"RetryMax", set.RetryMax}, {"DrainTimeout", set.DrainTimeout},
 	} {
 		f.Add(d.is < 0, "a %s of %s is negative", d.name, d.is)
 	}
-	f.Add(c.BackoffMax < c.BackoffMin, "BackoffMax %s is below BackoffMin %s", c.BackoffMax, c.BackoffMin)
+	f.Add(set.BackoffMax < set.BackoffMin, "BackoffMax %s is below BackoffMin %s", set.BackoffMax, set.BackoffMin)
 	seen := map[string]bool{}
 	for _, r := range c.Roles {
 		if err := ValidScope(r.Scope); err != nil {
@@ -138,43 +156,33 @@ func (c Config) Validate() error {
 		}
 		f.Add(seen[r.Scope], "scope %q has two roles", r.Scope)
 		seen[r.Scope] = true
-		f.Join(c.validateTimes(r))
-		if explicit {
-			f.Join(c.validateLockTimeout(r))
+		f.Join(c.validateTimes(r, set))
+		if c.LockTimeout != 0 { // the default fits by itself
+			f.Join(c.validateLockTimeout(r, set))
 		}
 	}
 	return f.All()
 }
 
-func (c Config) validateTimes(r Role) error {
-	margin := c.margin(r.Lease)
+func (c Config) validateTimes(r Role, set core.Settings) error {
+	margin, late := c.seat(r).Margin, cmp.Or(r.LateThreshold, c.LateThreshold)
 	switch {
 	case r.Lease < MinLease || r.Lease > MaxLease:
 		return fmt.Errorf("election: scope %q: a lease of %s is not between %s and %s", r.Scope, r.Lease, MinLease, MaxLease)
-	case c.Heartbeat*2 > r.Lease-margin:
-		return fmt.Errorf("election: scope %q: a heartbeat every %s is too slow for a lease of %s: two heartbeats must fit into the lease less its margin of %s", r.Scope, c.Heartbeat, r.Lease, margin)
-	case cmp.Or(r.LateThreshold, c.LateThreshold) != 0 && cmp.Or(r.LateThreshold, c.LateThreshold) <= c.Heartbeat+c.Heartbeat/5:
-		return fmt.Errorf("election: scope %q: the late threshold must exceed the heartbeat interval of %s and its jitter", r.Scope, c.Heartbeat)
+	case set.Heartbeat*2 > r.Lease-margin:
+		return fmt.Errorf("election: scope %q: a heartbeat every %s is too slow for a lease of %s: two heartbeats must fit into the lease less its margin of %s", r.Scope, set.Heartbeat, r.Lease, margin)
+	case late != 0 && late <= set.Heartbeat+set.Heartbeat/5:
+		return fmt.Errorf("election: scope %q: the late threshold must exceed the heartbeat interval of %s and its jitter", r.Scope, set.Heartbeat)
 	case margin < 0 || margin >= r.Lease/2:
 		return fmt.Errorf("election: scope %q: a margin of %s does not fit a lease of %s", r.Scope, margin, r.Lease)
 	}
 	return nil
 }
 
-// lockTimeout returns the default lock timeout. A bid that waits holds up the heartbeats of its
-// session, so it may take 3/4 of the time by which a heartbeat can be late with the gate open.
-func (c Config) lockTimeout(shortest time.Duration) time.Duration {
-	most := DefaultLockTimeout(shortest)
-	for _, r := range c.Roles {
-		most = min(most, max(c.spare(r)*3/4, time.Millisecond))
-	}
-	return most
-}
-
 // validateLockTimeout limits the lock timeout, since a bid that waits for a lock delays the
 // heartbeats of its session.
-func (c Config) validateLockTimeout(r Role) error {
-	most := min(c.spare(r), r.Lease*2/5) // pgmint ends a statement after half a lease; the rest is for the other work of the bid
+func (c Config) validateLockTimeout(r Role, set core.Settings) error {
+	most := min(set.Spare(c.seat(r)), r.Lease*2/5) // pgmint ends a statement after half a lease; the rest is for the other work of the bid
 	if c.LockTimeout < time.Millisecond || c.LockTimeout >= most {
 		return fmt.Errorf("election: scope %q: a lock timeout of %s is not between 1ms and %s: a bid that waits for a fence delays the heartbeats", r.Scope, c.LockTimeout, most)
 	}
@@ -188,14 +196,7 @@ func (c Config) validateLockTimeout(r Role) error {
 func (c Config) Spare(r Role) time.Duration {
 	c = c.withDefaults()
 	r.Lease = cmp.Or(r.Lease, c.Lease)
-	return c.spare(r)
-}
-
-func (c Config) spare(r Role) time.Duration { return c.window(r) - c.Heartbeat - c.Heartbeat/5 }
-
-// window returns how long a heartbeat keeps the gate open, counted from its sending.
-func (c Config) window(r Role) time.Duration {
-	return min(r.Lease-c.margin(r.Lease), cmp.Or(cmp.Or(r.LateThreshold, c.LateThreshold), r.Lease))
+	return c.settings().Spare(c.seat(r))
 }
 
 // ValidScope returns an error unless scope is 1 to 200 bytes of UTF-8 without control characters, as scopes in a database are.

@@ -20,10 +20,9 @@
 // A [Role] is work that only one process may do at a time; its scope is its name. An
 // [Elector], made from a [Config], campaigns for the scopes of its roles and runs each role
 // while this process leads. The role gets a [Leadership] with a [fence.Gate], which answers
-// whether it may act now. A [Mint] issues the tokens that make a process the leader:
+// whether it may act now. A [mint.Mint] issues the tokens that make a process the leader:
 // election/pgmint over Postgres, election/electiontest in memory. [Events] reports what
-// happens as [Fact] values. [Core] makes all decisions of an elector; most are those of its [Machine].
-// It is exported for the simulator.
+// happens as [Fact] values, [Elector.Status] says how a scope stands now.
 //
 // # The life of a scope
 //
@@ -74,6 +73,12 @@
 //	the farewell fails           the caller of the drain gets ErrUntold; the elector retries it
 //	the role fails               Failing is reported; other candidates go first for one lease
 //	nobody leads                 after three leases Unled is reported, with the cause
+//
+// # Inside
+//
+// Package core of election/internal makes all decisions of an elector: it is pure, and read first by an auditor. loop.go feeds it and does what
+// it asks for, runner.go runs the role of one scope. Package electorate beside it has a simulated world around the same core: conch-lab sim
+// election.
 //
 // Sources: requirements S1–S7, S9–S12, S14, S16, F1, F3–F6.
 package election

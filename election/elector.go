@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/conchhq/conch/election/internal/core"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/step"
 )
@@ -21,8 +22,9 @@ import (
 // from any goroutine.
 type Elector struct {
 	cfg      Config
-	core     *Core
-	inbox    *step.Inbox[Input]
+	set      core.Settings
+	core     *core.Core
+	inbox    *step.Inbox[core.Input]
 	started  atomic.Bool
 	snapshot atomic.Pointer[[]Status]
 
@@ -32,7 +34,7 @@ type Elector struct {
 	serial  uint64                 // of the last ticket
 
 	// Owned by the loop's goroutine.
-	session  Session         // while it opens, that request's
+	session  mint.Session    // while it opens, that request's
 	waits    map[uint64]wait // by serial
 	calls    sync.WaitGroup  // goroutines that end with the loop
 	ctx      context.Context // ends with the loop
@@ -59,63 +61,21 @@ func New(cfg Config) (*Elector, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
+	set := cfg.settings()
 	e := &Elector{
 		cfg:     cfg,
-		core:    NewCore(cfg.settings()),
+		set:     set,
+		core:    core.New(set),
 		runners: map[string]*runner{},
-		inbox:   step.NewInbox[Input](),
+		inbox:   step.NewInbox[core.Input](),
 		waits:   map[uint64]wait{},
 		waiting: map[uint64]func(error){},
 	}
 	for _, r := range cfg.Roles {
 		e.runners[r.Scope] = newRunner(e, r)
 	}
-	e.snapshot.Store(new(e.core.snapshot()))
+	_ = e.publish([][]core.Status{e.core.Snapshot()})
 	return e, nil
-}
-
-// linger is how long a process keeps its connections after a farewell. Ending them costs the
-// server several times as much as the successor's mint, just when everyone waits for that.
-const linger = 50 * time.Millisecond
-
-// Settings returns what the core of an elector gets of a configuration, defaults included.
-func (c Config) Settings() Settings { return c.withDefaults().settings() }
-
-// settings returns the machine's part of the configuration.
-func (c Config) settings() Settings {
-	s := Settings{
-		Takeover: c.Takeover, Lease: MaxLease, Heartbeat: c.Heartbeat, CheckInterval: c.CheckInterval,
-		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax, RetryMax: c.RetryMax, StaleAfter: c.StaleAfter,
-		LockTimeout: c.LockTimeout, DrainTimeout: c.DrainTimeout, RankDelay: 5 * time.Millisecond, Linger: linger, Seed: c.Seed,
-	}
-	if s.Seed == 0 {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(c.ID))
-		s.Seed = h.Sum64()
-	}
-	for _, r := range c.Roles {
-		s.Lease = min(s.Lease, r.Lease)
-		s.Seats = append(s.Seats, c.seat(r))
-	}
-	if len(c.Roles) == 0 {
-		s.Lease = c.Lease
-	}
-	s.YieldAfterStep = s.Lease
-	return s
-}
-
-// seat returns the machine's part of a role.
-func (c Config) seat(r Role) SeatSettings {
-	margin := c.margin(r.Lease)
-	seat := SeatSettings{
-		Scope: r.Scope, Lease: r.Lease, Margin: margin, Rank: len(r.Preferred),
-		Late:  cmp.Or(cmp.Or(r.LateThreshold, c.LateThreshold), r.Lease-margin),
-		Never: c.Follower || slices.Contains(r.Never, c.ID),
-	}
-	if i := slices.Index(r.Preferred, c.ID); i >= 0 {
-		seat.Rank = i
-	}
-	return seat
 }
 
 // ID returns the name under which this process campaigns.
@@ -173,20 +133,31 @@ func (e *Elector) Warm(ctx context.Context, scope string) error {
 	return nil
 }
 
-// StepDown is [Elector.Drain] with all its options; see the type [StepDown].
+// StepDown asks to give a scope up.
+type StepDown struct {
+	Scope   string
+	Epoch   int64         // the only term to give up; 0: the present one
+	Why     error         // the cause that the role's context gets
+	How     mint.Ending   // mint.EndedByFailure if the role failed
+	Actor   string        // the operator, for the history
+	To      string        // the candidate that should lead next
+	Timeout time.Duration // how long acts may take to end; default Config.DrainTimeout
+}
+
+// StepDown is [Elector.Drain] with all its options.
 func (e *Elector) StepDown(ctx context.Context, s StepDown) error { return e.giveUp(ctx, s) }
 
 func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
 	if e.runner(s.Scope) == nil {
 		return fmt.Errorf("election: %w: %q", ErrUnknownScope, s.Scope)
 	}
-	s.Timeout = cmp.Or(s.Timeout, e.cfg.DrainTimeout)
+	s.Timeout = cmp.Or(s.Timeout, e.set.DrainTimeout)
 	answer := make(chan error, 1)
 	e.mu.Lock()
 	ticket := e.newTicket(func(err error) { answer <- err })
 	e.mu.Unlock()
-	if !e.inbox.Put(Asked{StepDown: s, Ticket: ticket}) {
-		e.answerCaller(Answered{Ticket: ticket}) // nobody waits for it
+	if !e.inbox.Put(core.Asked{StepDown: core.StepDown(s), Ticket: ticket}) {
+		e.answerCaller(core.Answered{Ticket: ticket}) // nobody waits for it
 		return fmt.Errorf("election: %w: %q", ErrNotLeading, s.Scope)
 	}
 	select {

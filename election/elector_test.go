@@ -11,6 +11,8 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/internal/store"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -37,7 +39,7 @@ func start(t *testing.T, cfg election.Config) (*election.Elector, func() error) 
 // S4, S6, S9, F4: one elector leads, a clean stop hands over at once, and the epoch grows.
 func TestHandover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mint := electiontest.NewMemory()
+		memory := electiontest.NewMemory()
 		clock := bubbleClock()
 		lead := func(ctx context.Context, l election.Leadership) error {
 			<-ctx.Done()
@@ -47,7 +49,7 @@ func TestHandover(t *testing.T) {
 			}
 			return nil
 		}
-		cfg := election.Config{Mint: mint, ID: "a", Roles: []election.Role{{Scope: "s", Lead: lead}}, Clock: clock}
+		cfg := election.Config{Mint: memory, ID: "a", Roles: []election.Role{{Scope: "s", Lead: lead}}, Clock: clock}
 		a, stopA := start(t, cfg)
 		tok, err := a.Gate("s").Wait(t.Context(), fence.Act)
 		if err != nil || tok.Epoch != 1 {
@@ -81,19 +83,19 @@ func TestHandover(t *testing.T) {
 // After a crash the fenced door opens at once and the act door a lease later.
 func TestCrashHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mint := electiontest.NewMemory()
-		cfg := election.Config{Mint: mint, ID: "b", Roles: []election.Role{{Scope: "s"}}, Clock: bubbleClock()}
+		memory := electiontest.NewMemory()
+		cfg := election.Config{Mint: memory, ID: "b", Roles: []election.Role{{Scope: "s"}}, Clock: bubbleClock()}
 		var dead int64
-		mint.With(func(now time.Duration, s *electiontest.Store) {
-			dead = s.Open(now, election.Candidate{ID: "a", Lease: time.Second, Takeover: election.Strict}, electiontest.SessionLocks)
-			if _, err := s.Try(now, dead, []election.Bid{{Scope: "s", Lease: time.Second}}); err != nil {
+		memory.With(func(now time.Duration, s *store.Store) {
+			dead = s.Open(now, mint.Candidate{ID: "a", Lease: time.Second, Takeover: mint.Strict}, store.SessionLocks)
+			if _, err := s.Try(now, dead, []mint.Bid{{Scope: "s", Lease: time.Second}}); err != nil {
 				t.Fatal(err)
 			}
 		})
 		b, stop := start(t, cfg)
 		synctest.Wait()
 		before := time.Now()
-		mint.With(func(_ time.Duration, s *electiontest.Store) { s.End(dead) })
+		memory.With(func(_ time.Duration, s *store.Store) { s.End(dead) })
 		if _, err := b.Gate("s").Wait(t.Context(), fence.Fenced); err != nil {
 			t.Fatal(err)
 		}

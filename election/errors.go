@@ -3,33 +3,32 @@ package election
 import (
 	"errors"
 	"fmt"
+
+	"github.com/conchhq/conch/election/internal/core"
+	"github.com/conchhq/conch/fence"
 )
 
 // The causes with which a leadership ends, and the errors of a drain. A role tests the cause of its
 // context with errors.Is.
 var (
-	// ErrBarred means that the mint refuses this candidate until its configuration changes.
-	ErrBarred = errors.New("the mint refuses this candidate")
 	// ErrDeposed means that the mint has a newer term for the scope.
-	ErrDeposed = errors.New("deposed: the mint has a newer term")
+	ErrDeposed = core.ErrDeposed
 	// ErrStepDown means that this process was asked to give the scope up.
-	ErrStepDown = errors.New("stepping down")
-	// errRetired means that a bid won after its scope was retired.
-	errRetired = fmt.Errorf("%w: no longer campaigned for", ErrStepDown)
+	ErrStepDown = core.ErrStepDown
 	// ErrStalled means that the role reported no progress for longer than StallAfter.
-	ErrStalled = errors.New("the role made no progress")
+	ErrStalled = core.ErrStalled
 	// ErrResigned means that the role's function returned.
-	ErrResigned = errors.New("the role ended")
+	ErrResigned = core.ErrResigned
 	// ErrOverdue means that no heartbeat was in time for two leases, so the scope is given up.
-	ErrOverdue = errors.New("no heartbeat was in time for two leases")
+	ErrOverdue = core.ErrOverdue
 	// ErrNotLeading means that this process does not lead the scope with the epoch asked for.
-	ErrNotLeading = errors.New("this process does not lead the scope")
+	ErrNotLeading = core.ErrNotLeading
 	// ErrDrainTimeout means that acts were still under way when the time to drain was up. The
 	// scope was given up without the promise that they have ended.
-	ErrDrainTimeout = errors.New("acts were still under way when the time to drain was up")
+	ErrDrainTimeout = core.ErrDrainTimeout
 	// ErrUntold means that the scope was given up and the mint may not know it. The elector tries
 	// again while it runs; until the mint knows, a successor waits as after a crash.
-	ErrUntold = errors.New("the mint could not be told that the scope is given up")
+	ErrUntold = core.ErrUntold
 	// ErrUnknownScope means that no role of this elector has the scope.
 	ErrUnknownScope = errors.New("no role has that scope")
 )
@@ -47,3 +46,8 @@ func (e *LostError) Error() string {
 
 // Unwrap returns Why.
 func (e *LostError) Unwrap() error { return e.Why }
+
+// lostTerm returns what a role and its gate are told when their term has ended.
+func lostTerm(t fence.Token, why error) error {
+	return &LostError{Scope: t.Scope, Epoch: t.Epoch, Why: why}
+}

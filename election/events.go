@@ -3,6 +3,8 @@ package election
 import (
 	"time"
 
+	"github.com/conchhq/conch/election/internal/core"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -11,24 +13,24 @@ type Kind string
 
 // The facts, in the order in which a scope goes through them.
 const (
-	Following Kind = "following" // another process leads; Holder says who
-	Stale     Kind = "stale"     // the holder's last heartbeat is older than Config.StaleAfter; Took is its age
-	Blocked   Kind = "blocked"   // nobody leads, but acts of the previous term hold the fence; Blockers lists those that cannot be ended
-	Evicted   Kind = "evicted"   // the mint ended acts that held the fence for too long; Blockers lists them
-	Unled     Kind = "unled"     // nobody has led for Took, at least three leases; Err says why
-	Acquired  Kind = "acquired"  // the token is minted and the fenced door is open
-	Entered   Kind = "entered"   // the act door is open
-	Late      Kind = "late"      // no heartbeat succeeded in time, so the gate is shut for now
-	Resumed   Kind = "resumed"   // a heartbeat succeeded, so the gate is open again
-	Failing   Kind = "failed"    // the role failed and its scope is given up; other candidates go first for After
-	Draining  Kind = "draining"  // the scope is being given up: the gate is shut and acts are ending
-	Lost      Kind = "lost"      // the leadership was lost; Err says why
-	Released  Kind = "released"  // the scope was given up after all acts had ended
-	Abandoned Kind = "abandoned" // the scope was given up before all acts had ended
-	Unsaid    Kind = "unsaid"    // the scope was given up and the mint cannot be told yet; Err says why
-	Barred    Kind = "barred"    // the mint refuses this candidate; Err says why
-	Retrying  Kind = "retrying"  // a call to the mint failed with Err; it is tried again in After
-	Cautioned Kind = "cautioned" // the connection to the mint works but has a drawback; Err says which
+	Following Kind = core.Following // another process leads; Holder says who
+	Stale     Kind = core.Stale     // the holder's last heartbeat is older than Config.StaleAfter; Took is its age
+	Blocked   Kind = core.Blocked   // nobody leads, but acts of the previous term hold the fence; Blockers lists those that cannot be ended
+	Evicted   Kind = core.Evicted   // the mint ended acts that held the fence for too long; Blockers lists them
+	Unled     Kind = core.Unled     // nobody has led for Took, at least three leases; Err says why
+	Acquired  Kind = core.Acquired  // the token is minted and the fenced door is open
+	Entered   Kind = core.Entered   // the act door is open
+	Late      Kind = core.Late      // no heartbeat succeeded in time, so the gate is shut for now
+	Resumed   Kind = core.Resumed   // a heartbeat succeeded, so the gate is open again
+	Failing   Kind = core.Failing   // the role failed and its scope is given up; other candidates go first for After
+	Draining  Kind = core.Draining  // the scope is being given up: the gate is shut and acts are ending
+	Lost      Kind = core.Lost      // the leadership was lost; Err says why
+	Released  Kind = core.Released  // the scope was given up after all acts had ended
+	Abandoned Kind = core.Abandoned // the scope was given up before all acts had ended
+	Unsaid    Kind = core.Unsaid    // the scope was given up and the mint cannot be told yet; Err says why
+	Barred    Kind = core.Barred    // the mint refuses this candidate; Err says why
+	Retrying  Kind = core.Retrying  // a call to the mint failed with Err; it is tried again in After
+	Cautioned Kind = core.Cautioned // the connection to the mint works but has a drawback; Err says which
 )
 
 // Fact is one event of an election.
@@ -42,7 +44,14 @@ type Fact struct {
 	Took     time.Duration // Acquired: since the first bid for this term; Stale: since the last heartbeat; Unled: since somebody led
 	After    time.Duration // Retrying, Failing: the pause; Draining: how long acts may take to end
 	Err      error
-	Blockers []Blocker
+	Blockers []mint.Blocker
+}
+
+func newFact(f core.Fact) Fact {
+	return Fact{
+		Kind: Kind(f.Kind), Scope: f.Scope, Token: f.Token, Holder: f.Holder, Hold: f.Hold, Handoff: f.Handoff,
+		Took: f.Took, After: f.After, Err: f.Err, Blockers: f.Blockers,
+	}
 }
 
 // IsTransition reports whether the fact begins or ends a leadership.
@@ -68,7 +77,7 @@ type Bidding struct {
 	Scopes  []string // the scopes that the mint tried
 	Sent    fence.Instant
 	Took    time.Duration
-	Results []Result // in the order of Scopes; empty after an error
+	Results []mint.Result // in the order of Scopes; empty after an error
 	Err     error
 }
 

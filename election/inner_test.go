@@ -1,8 +1,13 @@
 package election
 
 import (
+	"fmt"
+	"reflect"
 	"testing"
-	"time"
+
+	"github.com/conchhq/conch/election/internal/core"
+	"github.com/conchhq/conch/election/mint"
+	"github.com/conchhq/conch/fence"
 )
 
 // A scope that is added again before it is forgotten keeps its runner: its next term would have none.
@@ -17,45 +22,19 @@ func TestAScopeThatIsAddedAgainIsKept(t *testing.T) {
 	}
 }
 
-// After a lease the mint has ended a session in which it hears nothing, but not where a holder keeps its scope as long as its connection lives: to
-// give up a slow answer there would end a term that nothing else ends.
-func TestHowLongAnAnswerIsWaitedFor(t *testing.T) {
+// A fact loses nothing on its way from the core to the user.
+func TestAFactIsToldWhole(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		takeover     Takeover
-		lease        time.Duration
-		opens, other time.Duration
-	}{
-		{Strict, 3 * time.Second, 5 * time.Second, 3 * time.Second},
-		{Strict, 9 * time.Second, 9 * time.Second, 9 * time.Second},
-		{Keep, 3 * time.Second, 5 * time.Second, time.Minute},
-		{Keep, 9 * time.Second, 9 * time.Second, 90 * time.Second},
-	} {
-		core := &Core{machine: &Machine{set: Settings{Lease: c.lease, Takeover: c.takeover}}}
-		if opens, other := core.Patience(Connect{}), core.Patience(Beat{}); opens != c.opens || other != c.other {
-			t.Errorf("%v, lease %v: it waits for %v and %v, want %v and %v", c.takeover, c.lease, opens, other, c.opens, c.other)
-		}
+	said := core.Fact{
+		Kind: core.Lost, Scope: "s", Token: fence.Token{Epoch: 1}, Holder: "h", Hold: 1, Handoff: true, Took: 2, After: 3,
+		Err: ErrUntold, Blockers: []mint.Blocker{{PID: 4}},
 	}
-}
-
-// Who retires a scope hears so when the mint does not list it, and not while a session is being opened that lists it.
-func TestARetirementWaitsForTheRoll(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		seat   seat
-		asking request
-		waits  bool
-	}{
-		"it is listed":               {seat{retired: true, session: session{listed: true}}, nothing, true},
-		"it may be listed":           {seat{retired: true, listedNext: true}, connecting, true},
-		"it was to be listed once":   {seat{retired: true, listedNext: true}, nothing, false},
-		"a session without it opens": {seat{retired: true}, connecting, false},
-		"it is not taken yet":        {seat{}, nothing, true},
-	} {
-		c.seat.Scope = "a"
-		m := &Machine{seats: []*seat{&c.seat}, asking: c.asking}
-		if got := m.retireWaits("a"); got != c.waits {
-			t.Errorf("%s: it waits %v", name, got)
+	from, to := reflect.ValueOf(said), reflect.ValueOf(newFact(said))
+	for i := range from.NumField() {
+		name, want := from.Type().Field(i).Name, from.Field(i)
+		got := to.FieldByName(name)
+		if want.IsZero() || !got.IsValid() || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: the core said %v, and the user is told %v", name, want, got)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/election/internal/core"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/step"
 )
@@ -28,16 +30,16 @@ func (e *Elector) Run(ctx context.Context) error {
 		e.answerCallers()
 	}()
 	e.calls.Go(e.listen)
-	hearNoStop := context.AfterFunc(ctx, func() { e.inbox.Put(Stop{Why: whyStopped(ctx), Timeout: e.cfg.DrainTimeout}) })
+	hearNoStop := context.AfterFunc(ctx, func() { e.inbox.Put(core.Stop{Why: whyStopped(ctx), Timeout: e.set.DrainTimeout}) })
 	defer hearNoStop()
 	e.next = e.core.Next()
-	_ = step.Loop[Input]{
+	_ = step.Loop[core.Input]{
 		From: e.inbox,
 		Wait: func() (time.Duration, bool) { return e.next.Sub(e.cfg.Clock()), e.next != 0 },
-		Tick: func() []Input { return []Input{Tick{}} },
+		Tick: func() []core.Input { return []core.Input{core.Tick{}} },
 		Feed: e.feed,
 	}.Run(inner) // until errOver
-	return e.core.machine.exitError()
+	return e.core.ExitError()
 }
 
 // errOver ends the loop: every scope is given up, and no request is under way.
@@ -52,60 +54,67 @@ func whyStopped(ctx context.Context) error {
 }
 
 // feed feeds the core and does what it says.
-func (e *Elector) feed(all []Input) error {
+func (e *Elector) feed(all []core.Input) error {
 	err := e.core.Step(e.cfg.Clock(), all...).Do(e.moveGates, e.publish, e.performAll)
 	e.next = e.core.Next()
 	return err
 }
 
-func (e *Elector) moveGates(all []Move) {
+func (e *Elector) moveGates(all []core.Move) {
 	for _, m := range all {
+		if shut, is := m.How.(core.Shut); is {
+			m.How = core.Shut{Token: shut.Token, Why: lostTerm(shut.Token, shut.Why)}
+		}
 		m.To(e.runner(m.Scope).latch)
 	}
 }
 
 // publish stores the state of all scopes for Snapshot.
-func (e *Elector) publish(all [][]Status) error {
-	for _, s := range all {
-		e.snapshot.Store(&s)
+func (e *Elector) publish(all [][]core.Status) error {
+	for _, said := range all {
+		scopes := make([]Status, len(said))
+		for i, s := range said {
+			scopes[i] = Status(s)
+		}
+		e.snapshot.Store(&scopes)
 	}
 	return nil
 }
 
-func (e *Elector) performAll(all []Action) error {
+func (e *Elector) performAll(all []core.Action) error {
 	if slices.ContainsFunc(all, e.perform) {
 		return errOver
 	}
 	return nil
 }
 
-func (e *Elector) perform(a Action) (over bool) {
+func (e *Elector) perform(a core.Action) (over bool) {
 	switch a := a.(type) {
-	case Begin:
+	case core.Begin:
 		e.runner(a.Token.Scope).beginTerm(a.Token)
-	case Enter:
+	case core.Enter:
 		e.runner(a.Token.Scope).enter()
-	case Cancel:
+	case core.Cancel:
 		e.runner(a.Token.Scope).cancelRole(a)
-	case Drain:
+	case core.Drain:
 		e.runner(a.Scope).drainActs()
-	case Prolong:
+	case core.Prolong:
 		e.runner(a.Scope).running.notice.change(func(is *Notice) { is.Deadline = a.Deadline })
-	case Hurry:
+	case core.Hurry:
 		e.runner(a.Scope).running.notice.change(func(is *Notice) { is.By = a.By })
-	case Await:
+	case core.Await:
 		e.awaitProcess(a)
-	case Unwait:
+	case core.Unwait:
 		e.cancelWait(a)
-	case Report:
-		e.tell(a.Fact)
-	case Answered:
+	case core.Report:
+		e.tell(newFact(a.Fact))
+	case core.Answered:
 		e.answerCaller(a)
-	case Disconnect:
+	case core.Disconnect:
 		e.closeSession()
-	case Forget:
+	case core.Forget:
 		e.forgetScope(a.Scope)
-	case Done:
+	case core.Done:
 		return true
 	default:
 		e.call(a)
@@ -115,37 +124,37 @@ func (e *Elector) perform(a Action) (over bool) {
 
 // call sends a request to the mint in another goroutine; the answer comes back as an input. The
 // machine has at most one under way.
-func (e *Elector) call(a Action) {
+func (e *Elector) call(a core.Action) {
 	session, within := e.session, e.core.Patience(a)
 	e.calls.Go(func() {
 		switch a := a.(type) {
-		case Connect:
+		case core.Connect:
 			e.connect(a, within)
-		case Try:
+		case core.Try:
 			results, sent, took, err := timed(e, within, session.Try, a.Bids)
 			if err == nil {
 				a.Bids = a.Bids[:len(results)] // the rest was not tried
 			}
 			if f := e.cfg.Events.Attempt; f != nil {
-				f(Bidding{Scopes: scopesOf(a.Bids, func(b Bid) string { return b.Scope }), Sent: sent, Took: took, Results: results, Err: err})
+				f(Bidding{Scopes: scopesOf(a.Bids, func(b mint.Bid) string { return b.Scope }), Sent: sent, Took: took, Results: results, Err: err})
 			}
-			e.answer(err, Tried{Sent: sent, Results: results})
-		case Beat:
+			e.answer(err, core.Tried{Sent: sent, Results: results})
+		case core.Beat:
 			answers, sent, took, err := timed(e, within, session.Beat, a.Pulses)
 			renewed := make([]bool, len(answers))
 			for i, answer := range answers {
-				renewed[i] = answer == Renewed
+				renewed[i] = answer == mint.Renewed
 			}
 			if f := e.cfg.Events.Beat; f != nil && len(a.Pulses) > 0 {
-				f(Heartbeat{Scopes: scopesOf(a.Pulses, func(p Pulse) string { return p.Token.Scope }), Sent: sent, Took: took, Renewed: renewed, Err: err})
+				f(Heartbeat{Scopes: scopesOf(a.Pulses, func(p mint.Pulse) string { return p.Token.Scope }), Sent: sent, Took: took, Renewed: renewed, Err: err})
 			}
-			e.answer(err, Beaten{Sent: sent, Answers: answers})
-		case Release:
+			e.answer(err, core.Beaten{Sent: sent, Answers: answers})
+		case core.Release:
 			answers, _, _, err := timed(e, within, session.Release, a.Farewells)
-			e.answer(err, Parted{Answers: answers})
-		case Enlist:
-			_, _, _, err := timed(e, within, func(ctx context.Context, r Roll) (any, error) { return nil, session.Enlist(ctx, r) }, a.Roll)
-			e.answer(err, Enlisted{})
+			e.answer(err, core.Parted{Answers: answers})
+		case core.Enlist:
+			_, _, _, err := timed(e, within, func(ctx context.Context, r mint.Roll) (any, error) { return nil, session.Enlist(ctx, r) }, a.Roll)
+			e.answer(err, core.Enlisted{})
 		}
 	})
 }
@@ -168,26 +177,26 @@ func timed[A, R any](e *Elector, within time.Duration, call func(context.Context
 	return answer, sent, e.cfg.Clock().Sub(sent), err
 }
 
-func (e *Elector) answer(err error, in Input) {
+func (e *Elector) answer(err error, in core.Input) {
 	if err != nil {
-		in = Failed{Err: err, Lost: errors.Is(err, ErrSessionLost)}
+		in = core.Failed{Err: err, Lost: errors.Is(err, mint.ErrSessionLost)}
 	}
 	e.inbox.Put(in)
 }
 
-func (e *Elector) connect(a Connect, within time.Duration) {
+func (e *Elector) connect(a core.Connect, within time.Duration) {
 	ctx, cancel := context.WithTimeout(e.campaign, within)
 	defer cancel()
-	s, err := e.cfg.Mint.Open(ctx, Candidate{
-		ID: e.cfg.ID, Lease: e.core.machine.set.Lease, Takeover: e.cfg.Takeover, LockTimeout: e.cfg.LockTimeout,
+	s, err := e.cfg.Mint.Open(ctx, mint.Candidate{
+		ID: e.cfg.ID, Lease: e.set.Lease, Takeover: e.set.Takeover, LockTimeout: e.set.LockTimeout,
 		Scopes: a.Scopes, Longest: a.Longest,
 	})
 	if err != nil {
-		e.inbox.Put(Failed{Lost: true, Err: err})
+		e.inbox.Put(core.Failed{Lost: true, Err: err})
 		return
 	}
 	e.session = s
-	var in Opened
+	var in core.Opened
 	if cautious, ok := s.(interface{ Caution() error }); ok {
 		in.Caution = cautious.Caution()
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/internal/store"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -17,21 +19,21 @@ var errDenied = errors.New("permission denied")
 // denying is a mint that answers heartbeats and farewells with errors while now is true. The errors
 // end no session.
 type denying struct {
-	election.Mint
+	mint.Mint
 	now *atomic.Bool
 }
 
-func (d denying) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+func (d denying) Open(ctx context.Context, c mint.Candidate) (mint.Session, error) {
 	s, err := d.Mint.Open(ctx, c)
 	return denied{Session: s, now: d.now}, err
 }
 
 type denied struct {
-	election.Session
+	mint.Session
 	now *atomic.Bool
 }
 
-func (d denied) Beat(ctx context.Context, pulses []election.Pulse) ([]election.Outcome, error) {
+func (d denied) Beat(ctx context.Context, pulses []mint.Pulse) ([]mint.Outcome, error) {
 	if !d.now.Load() {
 		return d.Session.Beat(ctx, pulses)
 	}
@@ -39,7 +41,7 @@ func (d denied) Beat(ctx context.Context, pulses []election.Pulse) ([]election.O
 	return nil, errors.Join(errDenied, err)
 }
 
-func (d denied) Release(ctx context.Context, farewells []election.Farewell) ([]election.Parting, error) {
+func (d denied) Release(ctx context.Context, farewells []mint.Farewell) ([]mint.Parting, error) {
 	if !d.now.Load() {
 		return d.Session.Release(ctx, farewells)
 	}
@@ -53,23 +55,23 @@ func TestWhoCanNotActGivesWay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
-		takeover election.Takeover
+		takeover mint.Takeover
 		denied   bool // heartbeats fail; otherwise they are late
 		within   time.Duration
 	}{
 		// The scope is given up after two leases. It is released at once, or, if farewells fail, the
 		// session ends after another lease and the successor waits for the hold.
-		{"late", election.Strict, false, 10 * time.Second},
-		{"late, fast", election.Fast, false, 10 * time.Second},
-		{"denied", election.Strict, true, 17 * time.Second},
-		{"late, keep", election.Keep, false, 0},
-		{"denied, keep", election.Keep, true, 0},
+		{"late", mint.Strict, false, 10 * time.Second},
+		{"late, fast", mint.Fast, false, 10 * time.Second},
+		{"denied", mint.Strict, true, 17 * time.Second},
+		{"late, keep", mint.Keep, false, 0},
+		{"denied, keep", mint.Keep, true, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, b *bench) {
 				var ill atomic.Bool
-				slow := b.mint.Beside(electiontest.SessionLocks)
+				slow := b.mint.Beside(store.SessionLocks)
 				slow.Fault = func(call string) (f electiontest.Fault) {
 					if call == "beat" && ill.Load() && !c.denied {
 						f.After = 1500 * time.Millisecond

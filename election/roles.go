@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/conchhq/conch/election/internal/core"
 )
 
 // Add campaigns for one more role without disturbing the others. The first bid waits until the
@@ -25,7 +27,7 @@ func (e *Elector) Add(r Role) error {
 	} else {
 		e.runners[r.Scope] = newRunner(e, r)
 	}
-	taken := e.inbox.Put(Add{Seat: e.cfg.seat(r)})
+	taken := e.inbox.Put(core.Add{Seat: e.cfg.seat(r)})
 	e.mu.Unlock()
 	if !taken {
 		return errEnded
@@ -39,12 +41,12 @@ var errEnded = errors.New("election: the elector has ended")
 func (e *Elector) fits(r *Role) error {
 	cfg := e.cfg
 	r.Lease = cmp.Or(r.Lease, cfg.Lease)
-	if shortest := e.core.machine.set.Lease; r.Lease >= MinLease && r.Lease < shortest {
+	if shortest := e.set.Lease; r.Lease >= MinLease && r.Lease < shortest {
 		return fmt.Errorf("election: scope %q: a lease of %s is shorter than %s, the lease of this elector's session: use a separate elector for this role", r.Scope, r.Lease, shortest)
 	}
-	cfg.Roles = []Role{*r}
-	if cfg.LockTimeout >= time.Millisecond && cfg.LockTimeout <= cfg.lockTimeout(r.Lease) {
-		cfg.LockTimeout = 0 // no longer than the default, which Validate does not check
+	cfg.Roles, cfg.Lease, cfg.Heartbeat, cfg.LockTimeout = []Role{*r}, r.Lease, e.set.Heartbeat, 0
+	if most := cfg.settings().LockTimeout; e.set.LockTimeout < time.Millisecond || e.set.LockTimeout > most {
+		cfg.LockTimeout = e.set.LockTimeout // longer than the default of this role, so Validate checks it
 	}
 	return cfg.Validate()
 }
@@ -65,10 +67,10 @@ func (e *Elector) Retire(scope string) (done <-chan struct{}, err error) {
 	r.retired = true
 	call := make(chan struct{})
 	ticket := e.newTicket(func(error) { close(call) })
-	taken := e.inbox.Put(Retire{Scope: scope, Ticket: ticket})
+	taken := e.inbox.Put(core.Retire{Scope: scope, Ticket: ticket})
 	e.mu.Unlock()
 	if !taken {
-		e.answerCaller(Answered{Ticket: ticket})
+		e.answerCaller(core.Answered{Ticket: ticket})
 	}
 	return call, nil
 }
@@ -76,7 +78,7 @@ func (e *Elector) Retire(scope string) (done <-chan struct{}, err error) {
 // Rest pauses the campaign for a scope for the duration d from now, so that other candidates go
 // first, for example if the role fails here and may succeed elsewhere. A running term goes on. A role
 // may call Rest before it returns an error.
-func (e *Elector) Rest(scope string, d time.Duration) { e.inbox.Put(Rest{Scope: scope, For: d}) }
+func (e *Elector) Rest(scope string, d time.Duration) { e.inbox.Put(core.Rest{Scope: scope, For: d}) }
 
 // newTicket returns a number for a caller who waits. The caller of newTicket holds e.mu.
 func (e *Elector) newTicket(answer func(error)) uint64 {
@@ -86,7 +88,7 @@ func (e *Elector) newTicket(answer func(error)) uint64 {
 }
 
 // answerCaller answers a caller who waits.
-func (e *Elector) answerCaller(a Answered) {
+func (e *Elector) answerCaller(a core.Answered) {
 	e.mu.Lock()
 	answer := e.waiting[a.Ticket]
 	delete(e.waiting, a.Ticket)

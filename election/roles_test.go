@@ -10,6 +10,8 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/internal/store"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -241,7 +243,7 @@ func TestDrainUntold(t *testing.T) {
 		go func() { answer <- a.Drain(t.Context(), "s") }()
 		synctest.Wait()
 		down.Store(true)
-		b.mint.With(func(_ time.Duration, s *electiontest.Store) { s.Restart() })
+		b.mint.With(func(_ time.Duration, s *store.Store) { s.Restart() })
 		pass(time.Second)
 		close(end)
 		pass(time.Second)
@@ -328,9 +330,9 @@ func TestPreferredGoesFirst(t *testing.T) {
 // Fenced starts with the mint, Lead with the act door.
 func TestTwoDoorsTwoRoles(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
-		b.mint.With(func(now time.Duration, s *electiontest.Store) {
-			dead := s.Open(now, election.Candidate{ID: "x", Lease: time.Second, Takeover: election.Strict}, electiontest.SessionLocks)
-			if _, err := s.Try(now, dead, []election.Bid{{Scope: "s", Lease: 5 * time.Second}}); err != nil {
+		b.mint.With(func(now time.Duration, s *store.Store) {
+			dead := s.Open(now, mint.Candidate{ID: "x", Lease: time.Second, Takeover: mint.Strict}, store.SessionLocks)
+			if _, err := s.Try(now, dead, []mint.Bid{{Scope: "s", Lease: 5 * time.Second}}); err != nil {
 				t.Error(err)
 			}
 			s.End(dead)

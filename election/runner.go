@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/conchhq/conch/election/internal/core"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -124,7 +125,7 @@ func (r *runner) start(role func(context.Context, Leadership) error) {
 	t.lead.Progress()
 	t.calls.Go(func() {
 		if err := role(t.ctx, t.lead); t.ctx.Err() == nil { // else it was asked to end
-			r.elector.inbox.Put(Resigned{Token: t.lead.Token, Err: err})
+			r.elector.inbox.Put(core.Resigned{Token: t.lead.Token, Err: err})
 		}
 	})
 	if t.role.StallAfter > 0 {
@@ -143,20 +144,20 @@ func (r *runner) watchProgress(t *running) {
 		case <-tick.C:
 		}
 		if quiet := t.lead.now().Sub(fence.Instant(t.lead.last.Load())); quiet > t.role.StallAfter {
-			r.elector.inbox.Put(Resigned{Token: t.lead.Token, Err: fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond))})
+			r.elector.inbox.Put(core.Resigned{Token: t.lead.Token, Err: fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond))})
 			return
 		}
 	}
 }
 
 // cancelRole cancels the role. However long that takes, it says when the role has returned.
-func (r *runner) cancelRole(a Cancel) {
+func (r *runner) cancelRole(a core.Cancel) {
 	t := r.running
 	t.notice.change(func(is *Notice) { is.By = a.By })
-	t.end(a.Why)
+	t.end(lostTerm(a.Token, a.Why))
 	go func() {
 		t.calls.Wait()
-		r.elector.inbox.Put(Returned{Scope: a.Token.Scope})
+		r.elector.inbox.Put(core.Returned{Scope: a.Token.Scope})
 	}()
 }
 
@@ -164,6 +165,6 @@ func (r *runner) cancelRole(a Cancel) {
 func (r *runner) drainActs() {
 	go func() {
 		_ = r.latch.Drain(context.Background())
-		r.elector.inbox.Put(Ended{Scope: r.gate.Scope()})
+		r.elector.inbox.Put(core.Ended{Scope: r.gate.Scope()})
 	}()
 }

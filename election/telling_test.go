@@ -11,6 +11,8 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/internal/store"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -37,7 +39,7 @@ func TestEventsInOrder(t *testing.T) {
 		pass(time.Second)
 		b.ends(stopB)
 		b.leads(a, 5*time.Second)
-		b.mint.With(func(_ time.Duration, s *electiontest.Store) { s.Restart() })
+		b.mint.With(func(_ time.Duration, s *store.Store) { s.Restart() })
 		pass(2 * time.Second)
 		b.ends(stopA)
 
@@ -63,7 +65,7 @@ func TestEventsInOrder(t *testing.T) {
 		if !slices.Equal(beat.Scopes, []string{"s"}) || !slices.Equal(beat.Renewed, []bool{true}) || beat.Sent == 0 || beat.Err != nil {
 			t.Errorf("the last heartbeat was reported as %+v", beat)
 		}
-		if !slices.Equal(bidding.Scopes, []string{"s"}) || len(bidding.Results) != 1 || bidding.Results[0].Outcome != election.Won || bidding.Sent == 0 {
+		if !slices.Equal(bidding.Scopes, []string{"s"}) || len(bidding.Results) != 1 || bidding.Results[0].Outcome != mint.Won || bidding.Sent == 0 {
 			t.Errorf("the last bid was reported as %+v", bidding)
 		}
 	})
@@ -240,11 +242,11 @@ func (silence) Silent() bool { return true }
 
 // oneAnswer is a mint that answers every Open with err.
 type oneAnswer struct {
-	election.Mint
+	mint.Mint
 	err error
 }
 
-func (m oneAnswer) Open(context.Context, election.Candidate) (election.Session, error) {
+func (m oneAnswer) Open(context.Context, mint.Candidate) (mint.Session, error) {
 	return nil, m.err
 }
 

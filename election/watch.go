@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"maps"
 
+	"github.com/conchhq/conch/election/internal/core"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/pause"
 )
 
@@ -15,7 +17,7 @@ type wait struct {
 }
 
 // awaitProcess waits for the end of a process once, and says what came of it unless it was cancelled.
-func (e *Elector) awaitProcess(a Await) {
+func (e *Elector) awaitProcess(a core.Await) {
 	maps.DeleteFunc(e.waits, func(_ uint64, w wait) bool { return w.ctx.Err() != nil })
 	w := wait{}
 	w.ctx, w.cancel = context.WithCancel(e.ctx)
@@ -27,13 +29,13 @@ func (e *Elector) awaitProcess(a Await) {
 		}
 		gone, err := e.cfg.Mint.Wait(w.ctx, a.Process)
 		if w.ctx.Err() == nil {
-			e.inbox.Put(Waited{Process: a.Process, Serial: a.Serial, Gone: gone, Err: err})
+			e.inbox.Put(core.Waited{Process: a.Process, Serial: a.Serial, Gone: gone, Err: err})
 		}
 	})
 }
 
 // cancelWait cancels a wait, if it goes on.
-func (e *Elector) cancelWait(a Unwait) {
+func (e *Elector) cancelWait(a core.Unwait) {
 	if w, is := e.waits[a.Serial]; is {
 		w.cancel()
 	}
@@ -43,17 +45,17 @@ func (e *Elector) cancelWait(a Unwait) {
 // answer to a bid, never on an announcement (S12).
 func (e *Elector) listen() {
 	for e.ctx.Err() == nil {
-		err := e.cfg.Mint.Listen(e.ctx, func(c Change) {
+		err := e.cfg.Mint.Listen(e.ctx, func(c mint.Change) {
 			if c.Holder == e.cfg.ID {
 				return
 			}
-			if c == (Change{}) || e.runner(c.Scope) != nil {
-				e.inbox.Put(Woken{Scope: c.Scope, Holder: c.Holder})
+			if c == (mint.Change{}) || e.runner(c.Scope) != nil {
+				e.inbox.Put(core.Woken{Scope: c.Scope, Holder: c.Holder})
 			}
 		})
 		if e.ctx.Err() == nil && err != nil {
 			e.cfg.Logger.Warn("cannot listen for leadership changes, polling instead", slog.Any("error", err))
 		}
-		_ = pause.For(e.ctx, e.cfg.RetryMax)
+		_ = pause.For(e.ctx, e.set.RetryMax)
 	}
 }

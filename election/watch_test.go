@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // waits counts the waits under way and those that were cut off.
 type waits struct {
-	election.Mint
+	mint.Mint
 	mu             sync.Mutex
 	now, most, cut int
 }
@@ -65,7 +66,7 @@ type deathbed struct {
 	again time.Time // when t was bid for next
 }
 
-func (d *deathbed) Open(context.Context, election.Candidate) (election.Session, error) {
+func (d *deathbed) Open(context.Context, mint.Candidate) (mint.Session, error) {
 	return d, nil
 }
 
@@ -81,14 +82,14 @@ func (d *deathbed) Wait(ctx context.Context, process int64) (bool, error) {
 	return false, context.Cause(ctx)
 }
 
-func (d *deathbed) Listen(ctx context.Context, _ func(election.Change)) error {
+func (d *deathbed) Listen(ctx context.Context, _ func(mint.Change)) error {
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
 
-func (d *deathbed) Try(_ context.Context, bids []election.Bid) ([]election.Result, error) {
+func (d *deathbed) Try(_ context.Context, bids []mint.Bid) ([]mint.Result, error) {
 	d.tries++
-	holder := election.Result{Outcome: election.Held, Holder: "x", Process: 9}
+	holder := mint.Result{Outcome: mint.Held, Holder: "x", Process: 9}
 	switch d.tries {
 	case 1: // t is tried next
 		bids, holder.Process = bids[:1], 7
@@ -97,7 +98,7 @@ func (d *deathbed) Try(_ context.Context, bids []election.Bid) ([]election.Resul
 		pass(5 * time.Millisecond)
 		d.told, holder.Process = time.Now(), 7
 	}
-	var results []election.Result
+	var results []mint.Result
 	for _, b := range bids {
 		if holder.Scope = b.Scope; b.Scope == "t" && d.tries > 2 && d.again.IsZero() {
 			d.again = time.Now()
@@ -107,13 +108,13 @@ func (d *deathbed) Try(_ context.Context, bids []election.Bid) ([]election.Resul
 	return results, nil
 }
 
-func (d *deathbed) Beat(context.Context, []election.Pulse) ([]election.Outcome, error) {
+func (d *deathbed) Beat(context.Context, []mint.Pulse) ([]mint.Outcome, error) {
 	return nil, nil
 }
 
-func (d *deathbed) Enlist(context.Context, election.Roll) error { return nil }
+func (d *deathbed) Enlist(context.Context, mint.Roll) error { return nil }
 
-func (d *deathbed) Release(context.Context, []election.Farewell) ([]election.Parting, error) {
+func (d *deathbed) Release(context.Context, []mint.Farewell) ([]mint.Parting, error) {
 	return nil, nil
 }
 
@@ -125,19 +126,19 @@ func (d *deathbed) Close() error { return nil }
 // tried at once. A poll would come up to a third of a lease later.
 func TestADeathIsToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mint := &deathbed{dead: make(chan struct{})}
+		dying := &deathbed{dead: make(chan struct{})}
 		_, stop := start(t, election.Config{
-			Mint: mint, ID: "b", Roles: []election.Role{{Scope: "s"}, {Scope: "t"}}, Clock: bubbleClock(),
+			Mint: dying, ID: "b", Roles: []election.Role{{Scope: "s"}, {Scope: "t"}}, Clock: bubbleClock(),
 			Logger: slog.New(slog.DiscardHandler),
 		})
 		synctest.Wait()
-		close(mint.dead)
+		close(dying.dead)
 		pass(5 * time.Second)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if took := mint.again.Sub(mint.told); mint.told.IsZero() || mint.again.IsZero() || took > 50*time.Millisecond {
-			t.Errorf("the answer came at %s and the next bid %s later, want at most 50ms", mint.told, took)
+		if took := dying.again.Sub(dying.told); dying.told.IsZero() || dying.again.IsZero() || took > 50*time.Millisecond {
+			t.Errorf("the answer came at %s and the next bid %s later, want at most 50ms", dying.told, took)
 		}
 	})
 }

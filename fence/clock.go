@@ -17,3 +17,7 @@ func (i Instant) Sub(o Instant) time.Duration { return time.Duration(i - o) }
 // and must count suspended time. Use [Boottime] in production; tests and
 // simulations have their own clocks.
 type Clock func() Instant
+
+// Boottime reads a clock that, unlike the monotonic clock behind time.Now, counts while the machine
+// is suspended: the lease in the mint runs out during that time, so the deadline here must pass as well.
+func Boottime() Instant { return boottime() }

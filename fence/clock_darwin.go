@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Boottime reads CLOCK_MONOTONIC, which on Darwin counts while the machine
+// boottime reads CLOCK_MONOTONIC, which on Darwin counts while the machine
 // sleeps (the clock behind time.Now there is CLOCK_UPTIME_RAW, which does not).
-func Boottime() Instant {
+func boottime() Instant {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
 		return math.MaxInt64 // no clock, no leadership: every deadline has passed

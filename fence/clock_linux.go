@@ -6,10 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Boottime reads CLOCK_BOOTTIME, which, unlike the monotonic clock behind
-// time.Now, counts while the machine is suspended. The lease in the mint runs out
-// during that time, so the deadline here must pass as well.
-func Boottime() Instant {
+// boottime reads CLOCK_BOOTTIME.
+func boottime() Instant {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
 		return math.MaxInt64 // no clock, no leadership: every deadline has passed

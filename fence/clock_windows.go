@@ -9,9 +9,9 @@ import (
 
 var queryInterruptTime = windows.NewLazySystemDLL("kernelbase.dll").NewProc("QueryInterruptTimePrecise")
 
-// Boottime reads the biased interrupt time, which counts while the machine
+// boottime reads the biased interrupt time, which counts while the machine
 // sleeps, in steps of 100 ns.
-func Boottime() Instant {
+func boottime() Instant {
 	if queryInterruptTime.Find() != nil {
 		return math.MaxInt64 // no clock, no leadership: every deadline has passed
 	}

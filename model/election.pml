@@ -71,7 +71,7 @@
 #define MARGIN 0
 #endif
 
-/* phases of a seat: election/machine_seat.go */
+/* phases of a seat: election/internal/core/machine_seat.go */
 #define WAITING 0
 #define LEADING 1
 #define CLOSING 2

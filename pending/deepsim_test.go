@@ -348,16 +348,16 @@ func (s *deepSim) perform(a action) input {
 		}
 		return out
 	case confirm:
-		out := confirmed{Claims: a.Claims}
+		out := confirmed{}
 		for _, c := range a.Claims {
-			one := opinion{Opinion: chain.Opinion{By: "two", Stand: chain.Differs}}
+			c.Said = chain.Opinion{By: "two", Stand: chain.Differs}
 			if s.on(c.Block) {
-				one.Stand = chain.Agrees
+				c.Said.Stand = chain.Agrees
 			}
 			if s.rand.IntN(6) == 0 {
-				one.Stand = chain.Mute
+				c.Said.Stand = chain.Mute
 			}
-			out.Opinions = append(out.Opinions, one)
+			out.Claims = append(out.Claims, c)
 		}
 		return out
 	case save:
@@ -371,11 +371,11 @@ func (s *deepSim) perform(a action) input {
 func (s *deepSim) find(l lookup) chain.Sighting {
 	for _, b := range s.branch {
 		if l.Index >= b.from && l.Index < s.countWith(b) {
-			return chain.Sighting{Where: chain.Included, Block: b.Block}
+			return chain.Sighting{Block: b.Block}
 		}
 	}
 	if s.pool[l.Index] != "" {
-		return chain.Sighting{Where: chain.Pooled}
+		return chain.Sighting{Pooled: true}
 	}
 	return chain.Sighting{}
 }

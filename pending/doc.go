@@ -10,7 +10,7 @@
 //
 // A user needs [Config], [New], [Manager], and of the store [Intent], which goes in, and [Record], which comes out with
 // its [Fate] and its [Status]; [Events] say what goes wrong. All other types are what a [Store] is asked: only the author
-// of another store needs them.
+// of another store needs them, and package pendingtest tests it.
 //
 // # Terms
 //
@@ -57,7 +57,8 @@
 // machine_unknown.go (the store has lost something), machine_paging.go (nothing becomes final for long).
 //
 // Around it: loop.go feeds the machine, perform.go and its neighbours carry out its actions, queue.go judges the intents
-// that an assign has tried. Stories of the machine are in testdata: an input a line, and the actions that it causes.
+// that an assign has tried. What it and the stores have to agree on is in internal/rules. Stories of the machine are in testdata:
+// an input a line, and the actions that it causes.
 //
 // Sources: requirements S15, S17–S26.
 package pending

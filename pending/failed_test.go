@@ -18,7 +18,7 @@ func TestSightedFailure(t *testing.T) {
 	m.Step(now, loaded{Best: 2, Snapshot: Snapshot{Next: 2, Slots: []Slot{slotNamed("0a"), slotNamed("1a")}}})
 	block := chain.Block{Number: 3, Hash: "3"}
 	saw := func(failed bool) chain.Sighting {
-		return chain.Sighting{Where: chain.Included, Block: block, Failed: failed}
+		return chain.Sighting{Block: block, Failed: failed}
 	}
 	hashes := []lookup{{Index: 0, Hash: "0a"}, {Index: 1, Hash: "1a"}}
 	stored := map[chain.Hash]bool{}

@@ -39,6 +39,8 @@ func (n *noting) Describe(context.Context) (chain.Description, error) {
 
 func (n *noting) Next(context.Context, chain.Account) (uint64, error) { return 0, nil }
 
+func (n *noting) Counts(context.Context, []chain.Account) ([]uint64, error) { return nil, nil }
+
 func (n *noting) Write(context.Context, fence.Token, Batch) error {
 	n.did = append(n.did, "write")
 	return n.fault

@@ -31,7 +31,7 @@ type (
 		Left     int        // intents that still wait; only after assign
 		Hold     error      // why no more was signed, if not nil
 		Unsigned []unsigned // replacements that were not signed; only after replace
-		PutOff   *PutOff    // the intents that are put off, if the assign has changed that
+		Waits    *Waits     // if the assign has changed what is put off
 	}
 	// sent answers submit.
 	sent struct {
@@ -59,8 +59,7 @@ type (
 	}
 	// confirmed answers confirm.
 	confirmed struct {
-		Claims   []claim
-		Opinions []opinion // of each
+		Claims []claim // with what was said of each
 	}
 	// paged answers page.
 	paged struct {
@@ -106,16 +105,6 @@ type (
 type unsigned struct {
 	Index uint64
 	Why   error
-}
-
-// opinion is the second opinion about a claim.
-type opinion struct {
-	chain.Opinion
-	// Own says that a transaction which is no stored attempt carries the call of the slot's intent: it
-	// is an attempt that the store has lost.
-	Own bool
-	// Unproven is why nothing can be concluded from a transaction that is no stored attempt.
-	Unproven string
 }
 
 func (loaded) answers() errand    { return toLoad }
@@ -223,10 +212,16 @@ type place struct {
 	Block chain.Block
 }
 
-// claim is what one endpoint says of a slot's transaction.
+// claim is what one endpoint says of a slot's transaction, and in confirmed what is said of it then.
 type claim struct {
 	chain.Claim
 	Foreign bool // it is a transaction that is no stored attempt of the slot
+
+	Said chain.Opinion // the second opinion
+	// Own says that a foreign transaction carries the call of the slot's intent: it is an attempt that the store has lost.
+	Own bool
+	// Unproven is why nothing can be concluded from a foreign transaction.
+	Unproven string
 }
 
 // lookup names an attempt to be looked up.

@@ -57,10 +57,9 @@ type Snapshot struct {
 	Runs    []Run  // in the order of their nonces
 	Next    uint64 // one more than the highest nonce ever stored
 	Since   uint64 // the chain's height at which the slot of the highest nonce was signed
-	Queued  int    // as in Waits, but with those that are put off: the leader before may have had another order
-	PutOff  PutOff
-	Strange bool // the database failed over or was restored since the account's last write: rows may be lost
-	Hold    Hold // the account's, as stored
+	Waits          // Queued with those that are put off: the leader before may have had another order
+	Strange bool   // the database failed over or was restored since the account's last write: rows may be lost
+	Hold    Hold   // the account's, as stored
 }
 
 // Change is the new state of a slot, to be stored.
@@ -77,14 +76,11 @@ type Change struct {
 	Waits     string // what the slot waits for, beyond the usual, for people
 }
 
-// Hold says why no waiting intent gets a slot, for people. The zero Hold ends one.
+// Hold says why an intent gets no slot, for people; as the account's, why none behind it does. The zero Hold ends one.
 type Hold struct {
-	Intent ID // the intent at which it stopped; zero if the reason concerns the account
+	Intent ID // zero if the reason concerns the account
 	Why    string
 }
-
-// NoWords is the reason stored for a rejected intent for which the chain gave no reason.
-const NoWords = "the chain refuses its call"
 
 // Fate tells how an intent ended, or that it has not.
 type Fate uint8

@@ -28,6 +28,6 @@ func TestASlotDoesNotKeepTheCallOfItsIntent(t *testing.T) {
 func newSlots() (weak.Pointer[byte], []Slot) {
 	data := make([]byte, 1<<16)
 	queue := Queue{Oldest: []Record{{Intent: Intent{ID: ID{1}, Call: chain.Call{Data: data}}}, {Intent: Intent{ID: ID{2}}}}}
-	b, _ := assign{RejectAfter: time.Hour}.judge(queue, make([]chain.Prepared, 2), 1)
+	b, _ := assign{RejectAfter: time.Hour}.judgeTried(queue, make([]chain.Prepared, 2), 1)
 	return weak.Make(&data[0]), b.New
 }

@@ -47,7 +47,7 @@ func (m *Manager) Wake() { m.wake.Ring() }
 // returns the cause of ctx. It ends earlier with an error that wraps [fence.ErrStale] if the token
 // is over, or [chain.ErrForeign] if the endpoint serves another chain. Never call it twice at once.
 func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token) error {
-	ctx, stop := context.WithCancelCause(chain.WithAccount(ctx, m.cfg.Account))
+	ctx, stop := context.WithCancelCause(chain.Purpose{Account: m.cfg.Account}.In(ctx))
 	defer stop(nil)
 	d, err := m.describe(ctx)
 	if err != nil {

@@ -68,7 +68,7 @@ func (a *account) endOthers(cause Cause, spared ...ID) {
 type funds struct {
 	sending shortage // what the node's last answers say
 	signing shortage // what the last signing says
-	putOff  PutOff   // the intents that others pass, as last counted
+	poor    int      // how many intents wait for money that others pass, as last counted
 }
 
 // shortage says whether the account could not pay. One answer raises no alarm: an endpoint that is behind does not know
@@ -94,16 +94,16 @@ func (a *account) noteShortage(of *shortage, lacks bool, now fence.Instant) {
 
 // alarmFunds raises or ends the alarm about the balance.
 func (a *account) alarmFunds(why string) {
-	if why == "" && a.funds.putOff.Poor > 0 {
-		why = fmt.Sprintf("%d waiting transactions, which others pass", a.funds.putOff.Poor)
+	if why == "" && a.funds.poor > 0 {
+		why = fmt.Sprintf("%d waiting transactions, which others pass", a.funds.poor)
 	}
-	a.setAlarm(Alarm{Cause: Funds, Whole: true, Why: why}, a.funds.sending.sure || a.funds.signing.sure || a.funds.putOff.Poor > 0)
+	a.setAlarm(Alarm{Cause: Funds, Whole: true, Why: why}, a.funds.sending.sure || a.funds.signing.sure || a.funds.poor > 0)
 }
 
 // notePutOff takes a count of the intents that others pass. No single one of them is named: one that is cancelled
 // is heard of no more.
-func (a *account) notePutOff(now PutOff) {
-	a.funds.putOff = now
+func (a *account) notePutOff(now Waits) {
+	a.funds.poor = now.Poor
 	a.alarmFunds("")
 	a.setAlarm(Alarm{Cause: Unclear, Whole: true, Why: fmt.Sprintf("%d waiting transactions, which others pass", now.Unclear)}, now.Unclear > 0)
 }

@@ -98,7 +98,7 @@ func (f *finding) goRound(visit func(*slot) bool) {
 // unchanged. That its nonce is used counts only once the transaction that used it is found, or W14 gives it up.
 func (f *finding) takeSeen(in seen) {
 	f.pace.readWell(f.set.MaxBatch)
-	places := map[uint64]chain.Where{} // the best one of each slot
+	best := map[uint64]chain.Sighting{} // of each slot
 	for i, one := range in.Sightings {
 		index := in.Hashes[i].Index
 		s := f.slots.slotAt(index)
@@ -109,39 +109,40 @@ func (f *finding) takeSeen(in seen) {
 		if attempt == nil {
 			continue
 		}
-		places[index] = max(places[index], one.Where)
-		switch one.Where {
-		case chain.Included:
+		if had, is := best[index]; !is || !had.Included() && (one.Included() || one.Pooled) {
+			best[index] = one
+		}
+		switch {
+		case one.Included():
 			if s.in == nil || s.isVacant() || !s.streamed && s.in.Block.Hash != one.Block.Hash {
 				f.placeSlot(s, &chain.Inclusion{Index: index, Hash: attempt.Hash, Block: one.Block, Failed: one.Failed}, false)
 				s.retracted = false
 			}
-		case chain.Pooled:
+		case one.Pooled:
 			delivery.reached, s.untaken = pooled, chain.Outcome{}
-		case chain.Nowhere:
-			if delivery.reached != refused {
-				delivery.reached = gone
-			}
+		case delivery.reached != refused:
+			delivery.reached = gone
 		}
 	}
-	for _, index := range slices.Sorted(maps.Keys(places)) {
-		f.weighPlace(f.slots.slotAt(index), places[index])
+	for _, index := range slices.Sorted(maps.Keys(best)) {
+		f.weighSighting(f.slots.slotAt(index), best[index])
 	}
 }
 
-// weighPlace concludes from the best place where an attempt of the slot was found.
-func (f *finding) weighPlace(s *slot, where chain.Where) {
+// weighSighting concludes from where an attempt of the slot was found: from the best place, if several were.
+func (f *finding) weighSighting(s *slot, best chain.Sighting) {
+	nowhere := !best.Included() && !best.Pooled
 	s.doubt = false
 	switch {
-	case where == chain.Included:
+	case best.Included():
 		s.payMore, s.contradicted = false, false
 	case s.in != nil && s.refuted: // neither a second witness nor a lookup finds it there: send it again
 		f.retractSlot(s)
 	case s.in != nil:
 		s.contradicted = !s.streamed && !s.inFinal // one answer is no proof that its block has left the chain
-	case where == chain.Nowhere && s.passed > 0 && f.head.Number >= s.passed+f.set.SearchAfter:
+	case nowhere && s.passed > 0 && f.head.Number >= s.passed+f.set.SearchAfter:
 		s.spent = true
-	case where == chain.Nowhere && s.outbid:
+	case nowhere && s.outbid:
 		s.payMore, s.stuck = true, false // another sender's transaction with this nonce is in the pool
 	case s.outbid && s.olderPooled():
 		s.payMore, s.stuck = true, false // an older attempt is in the pool, and the node wants more to replace it

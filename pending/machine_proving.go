@@ -119,10 +119,10 @@ func (s *slot) wantsOpinion(finals uint64) bool {
 // takeConfirmed takes second opinions. A contradiction ends nothing and stops nothing else.
 func (p *proving) takeConfirmed(in confirmed) {
 	p.pace.readWell(p.set.MaxBatch)
-	for i, about := range in.Claims {
-		s, said := p.slots.slotAt(about.Index), in.Opinions[i]
+	for _, about := range in.Claims {
+		s, said := p.slots.slotAt(about.Index), about.Said
 		if about.Counts {
-			p.takeCounted(s, about.Block, said.Opinion)
+			p.takeCounted(s, about.Block, said)
 			continue
 		}
 		if s == nil || s.in == nil || s.inFinal || s.in.Hash != about.Hash || s.in.Block.Hash != about.Block.Hash || s.first.Hash == "" {
@@ -132,11 +132,11 @@ func (p *proving) takeConfirmed(in confirmed) {
 		if s.isVacant() {
 			what = "the block as of which its nonce was counted"
 		}
-		if said.Stand == chain.Differs && !s.isOwn() || said.Unproven != "" {
+		if said.Stand == chain.Differs && !s.isOwn() || about.Unproven != "" {
 			p.retractSlot(s)
 			s.doubt = true
 		}
-		p.setAlarm(Alarm{Cause: Unproven, Index: s.Index, Why: said.Unproven}, said.Unproven != "")
+		p.setAlarm(Alarm{Cause: Unproven, Index: s.Index, Why: about.Unproven}, about.Unproven != "")
 		p.setAlarm(Alarm{Cause: Disagree, Index: s.Index, Why: by + " calls " + what + " final; " + said.By + ": " + said.Why}, said.Stand == chain.Differs)
 		switch {
 		case s.in == nil:
@@ -145,7 +145,7 @@ func (p *proving) takeConfirmed(in confirmed) {
 		case said.Stand == chain.Agrees && s.isVacant():
 			s.spent = true
 		case said.Stand == chain.Agrees:
-			s.inFinal, s.adopted, s.witnesses = true, said.Own, [2]string{s.firstBy, said.By}
+			s.inFinal, s.adopted, s.witnesses = true, about.Own, [2]string{s.firstBy, said.By}
 		}
 	}
 }

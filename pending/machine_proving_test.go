@@ -40,13 +40,14 @@ func TestAnswersThatEndNothing(t *testing.T) {
 	t.Parallel()
 	block := func(n uint64) chain.Block { return chain.Block{Number: n, Hash: chain.Hash([]byte{byte(n)})} }
 	at, final, head := block(7), block(9), block(12)
-	agrees := func(edit func(*claim, *opinion)) confirmed {
-		about := claim{Claim: chain.Claim{Inclusion: chain.Inclusion{Hash: "a", Block: at}}}
-		said := opinion{Opinion: chain.Opinion{Stand: chain.Agrees, By: "two"}}
-		edit(&about, &said)
-		return confirmed{Claims: []claim{about}, Opinions: []opinion{said}}
+	agrees := func(edit func(*claim)) confirmed {
+		about := claim{
+			Claim: chain.Claim{Inclusion: chain.Inclusion{Hash: "a", Block: at}}, Said: chain.Opinion{Stand: chain.Agrees, By: "two"},
+		}
+		edit(&about)
+		return confirmed{Claims: []claim{about}}
 	}
-	differs := func(_ *claim, o *opinion) { o.Stand = chain.Differs }
+	differs := func(c *claim) { c.Said.Stand = chain.Differs }
 	link := func(of, about chain.Block, is bool) linked {
 		return linked{Of: of, Slots: []place{{Block: about}}, Are: []bool{is}}
 	}
@@ -66,20 +67,20 @@ func TestAnswersThatEndNothing(t *testing.T) {
 		"of a slot in no block":            {func(s *slot) { s.in = nil }, link(final, at, true), ""},
 		"linked before to another one":     {func(s *slot) { s.first, s.firstBy = block(8), "one" }, link(final, at, true), "in, first before"},
 		"the head no longer contradicts":   {func(s *slot) { s.contradicted = true }, link(head, at, true), "in"},
-		"a second witness":                 {first, agrees(func(*claim, *opinion) {}), "in, first, final"},
-		"about another transaction":        {first, agrees(func(c *claim, _ *opinion) { c.Hash = "b" }), "in, first"},
-		"about another block":              {first, agrees(func(c *claim, _ *opinion) { c.Block = block(8) }), "in, first"},
-		"without a first one":              {asIs, agrees(func(*claim, *opinion) {}), "in"},
-		"about what is in no block":        {func(s *slot) { first(s); s.in = nil }, agrees(func(*claim, *opinion) {}), "first"},
-		"mute":                             {first, agrees(func(_ *claim, o *opinion) { o.Stand = chain.Mute }), "in, first"},
+		"a second witness":                 {first, agrees(func(*claim) {}), "in, first, final"},
+		"about another transaction":        {first, agrees(func(c *claim) { c.Hash = "b" }), "in, first"},
+		"about another block":              {first, agrees(func(c *claim) { c.Block = block(8) }), "in, first"},
+		"without a first one":              {asIs, agrees(func(*claim) {}), "in"},
+		"about what is in no block":        {func(s *slot) { first(s); s.in = nil }, agrees(func(*claim) {}), "first"},
+		"mute":                             {first, agrees(func(c *claim) { c.Said.Stand = chain.Mute }), "in, first"},
 		"it contradicts":                   {first, agrees(differs), "in, doubt, refuted"},
 		"it contradicts what was followed": {func(s *slot) { first(s); s.streamed = true }, agrees(differs), "in, doubt, refuted"},
 		"it contradicts what has ended":    {ended, agrees(differs), "in, first, final"},
-		"it contradicts a stranger's":      {foreign, agrees(func(c *claim, o *opinion) { c.Hash = "x"; differs(c, o) }), "retracted, doubt"},
-		"a stranger's":                     {foreign, agrees(func(c *claim, _ *opinion) { c.Hash = "x" }), "in, first, final"},
-		"a lost attempt":                   {foreign, agrees(func(c *claim, o *opinion) { c.Hash, o.Own = "x", true }), "in, first, final, adopted"},
-		"a stranger's without a proof":     {foreign, agrees(func(c *claim, o *opinion) { c.Hash, o.Unproven = "x", "words" }), "retracted, doubt"},
-		"the block of a vacant nonce":      {func(s *slot) { first(s); s.in.Hash = "" }, agrees(func(c *claim, _ *opinion) { c.Hash = "" }), "in, first, spent"},
+		"it contradicts a stranger's":      {foreign, agrees(func(c *claim) { c.Hash = "x"; differs(c) }), "retracted, doubt"},
+		"a stranger's":                     {foreign, agrees(func(c *claim) { c.Hash = "x" }), "in, first, final"},
+		"a lost attempt":                   {foreign, agrees(func(c *claim) { c.Hash, c.Own = "x", true }), "in, first, final, adopted"},
+		"a stranger's without a proof":     {foreign, agrees(func(c *claim) { c.Hash, c.Unproven = "x", "words" }), "retracted, doubt"},
+		"the block of a vacant nonce":      {func(s *slot) { first(s); s.in.Hash = "" }, agrees(func(c *claim) { c.Hash = "" }), "in, first, spent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -142,8 +142,8 @@ func (g *signing) takeStored(now fence.Instant, in stored) {
 		g.takeUnsigned(one)
 	}
 	g.noteStop(now, in.Hold)
-	if in.PutOff != nil {
-		g.notePutOff(*in.PutOff)
+	if in.Waits != nil {
+		g.notePutOff(*in.Waits)
 	}
 }
 
@@ -214,15 +214,15 @@ func (g *signing) alarmUnclear(why error) {
 
 // takeLoaded takes what waits from the stored rows.
 func (g *signing) takeLoaded(in Snapshot) {
-	g.queued, g.heldAt = in.Queued, 0
-	g.notePutOff(in.PutOff)
+	g.queued, g.heldAt = in.Waits.Queued, 0
+	g.notePutOff(in.Waits)
 }
 
 // takeWaits takes how many intents wait. A hint mostly means some that are being signed already.
 func (g *signing) takeWaits(in woken) {
 	if g.queued = max(g.queued, in.Queued); in.Counted {
 		g.heard = max(g.heard, in.Queued)
-		g.notePutOff(in.PutOff)
+		g.notePutOff(in.Waits)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestNextIsNotPast(t *testing.T) {
 	step(tick{})
 	now = now.Add(5 * time.Second) // the store is slow
 	step(tick{})
-	step(loaded{Snapshot: Snapshot{Queued: 1}})
+	step(loaded{Snapshot: Snapshot{Waits: Waits{Queued: 1}}})
 	step(stored{Hold: chain.ErrFunds})
 	now = now.Add(3 * time.Second) // no block comes
 	step(tick{})
@@ -90,7 +90,7 @@ func TestNextReturnsThePace(t *testing.T) {
 		return Slot{Index: index, Intent: &ID{byte(index)}, Attempts: []chain.Signed{{Index: index, Hash: chain.Hash(fmt.Sprint(index + 1))}}}
 	}
 	saves(tick{})
-	saves(loaded{Snapshot: Snapshot{Queued: 9}})
+	saves(loaded{Snapshot: Snapshot{Waits: Waits{Queued: 9}}})
 	saves(stored{Slots: []Slot{slot(0), slot(1)}, Left: 7}) // and an assign is under way all the time
 	if saves(block(1)) != 1 || saves(saved{}) != 0 || saves(block(2)) != 0 {
 		t.Fatal("want the changes of the first block saved at once, and those of the second to wait")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 // Memory is a [Store] in this process, for tests and for a deployment of one process that says so
@@ -183,7 +184,7 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		if taken || s.slots[b.Account][add.Index] != nil {
 			return fmt.Errorf("slot %d of %s exists already", add.Index, b.Account)
 		}
-		if add.Intent != nil && (s.byID[*add.Intent] == nil || !s.byID[*add.Intent].waits()) {
+		if add.Intent != nil && (s.byID[*add.Intent] == nil || !s.byID[*add.Intent].waitsForSlot()) {
 			return ErrOvertaken
 		}
 	}
@@ -209,7 +210,7 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		one.Attempts = append(one.Attempts, add.Attempts...)
 	}
 	for _, r := range b.Rejects {
-		if in := s.byID[r.Intent]; in.waits() {
+		if in := s.byID[r.Intent]; in.waitsForSlot() {
 			in.Fate, in.Why = Rejected, r.Why
 		}
 	}
@@ -231,7 +232,7 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 // record returns an intent with the hold of its account, if it waits.
 func (s *Memory) record(r *Record) Record {
 	one := *r
-	if one.waits() {
+	if one.waitsForSlot() {
 		one.Hold = s.holds[one.Account]
 	} else {
 		one.Refusal = Refusal{}
@@ -270,7 +271,7 @@ func (s *Memory) change(t fence.Token, b Batch, c Change) {
 	case Open:
 		r.Why = cmp.Or(c.Why, r.Why)
 	case Rejected:
-		r.Why = cmp.Or(c.Why, r.Why, NoWords)
+		r.Why = cmp.Or(c.Why, r.Why, rules.NoWords)
 	case Done, Cancelled, Again:
 		r.Why = ""
 	}

@@ -24,7 +24,9 @@ func (s *Memory) Load(_ context.Context, account chain.Account, from uint64, mos
 	}
 	slices.SortFunc(snap.Slots, func(a, b Slot) int { return cmp.Compare(a.Index, b.Index) })
 	snap.Slots, snap.Runs = grouped(snap.Slots, most)
-	_, snap.Queued, snap.PutOff = s.countQueue(account)
+	var later int
+	snap.Waits, later = s.countQueue(account)
+	snap.Waits.Queued += later
 	snap.Hold = s.holds[account]
 	return snap, nil
 }

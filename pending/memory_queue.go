@@ -7,32 +7,33 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 func (s *Memory) queue(account chain.Account) (waiting []*Record) {
 	for _, r := range s.intents {
-		if r.Account == account && r.waits() {
+		if r.Account == account && r.waitsForSlot() {
 			waiting = append(waiting, r)
 		}
 	}
 	return waiting
 }
 
-func (r Record) waits() bool { return r.Index == nil && r.Fate == Open }
+func (r Record) waitsForSlot() bool { return r.Index == nil && r.Fate == Open }
 
-// due reports whether an intent is to be tried, in relaxed order.
-func (r Refusal) due(now time.Time) bool { return !now.Before(r.Until) || r.ahead(now) }
+// isDue reports whether an intent is to be tried, in relaxed order.
+func (r Refusal) isDue(now time.Time) bool { return !now.Before(r.Until) || r.wasAhead(now) }
 
-// ahead reports whether the clock was ahead when the intent was put off.
-func (r Refusal) ahead(now time.Time) bool { return r.Until.Sub(now) > LongestPause }
+// wasAhead reports whether the clock was ahead when the intent was put off.
+func (r Refusal) wasAhead(now time.Time) bool { return r.Until.Sub(now) > rules.LongestPause }
 
-// tryable returns since when an intent that is due could be tried. What was put off by a clock that was ahead comes first:
+// tryableFrom returns since when an intent that is due could be tried. What was put off by a clock that was ahead comes first:
 // only the next refusal says when it is due.
-func (r Record) tryable(now time.Time) time.Time {
+func (r Record) tryableFrom(now time.Time) time.Time {
 	switch {
 	case r.Refusal.Until.IsZero():
 		return r.Created
-	case r.Refusal.ahead(now):
+	case r.Refusal.wasAhead(now):
 		return time.Time{}
 	}
 	return r.Refusal.Until
@@ -49,10 +50,10 @@ func (s *Memory) Queue(_ context.Context, account chain.Account, relaxed bool, m
 		if w.Refusal.Times > 0 {
 			w.Refusal.Age = now.Sub(w.Refusal.Since)
 		}
-		if relaxed && q.Saving == nil && w.Refusal.Cause == Funds && w.Refusal.Age >= SavesAfter {
+		if relaxed && q.Saving == nil && w.Refusal.Cause == Funds && w.Refusal.Age >= rules.SavesAfter {
 			q.Saving = &w
 		}
-		if !relaxed || w.Refusal.due(now) {
+		if !relaxed || w.Refusal.isDue(now) {
 			q.Oldest = append(q.Oldest, w)
 			place[w.ID] = i
 		}
@@ -61,7 +62,7 @@ func (s *Memory) Queue(_ context.Context, account chain.Account, relaxed bool, m
 		return q, nil
 	}
 	if relaxed {
-		slices.SortStableFunc(q.Oldest, func(a, b Record) int { return a.tryable(now).Compare(b.tryable(now)) })
+		slices.SortStableFunc(q.Oldest, func(a, b Record) int { return a.tryableFrom(now).Compare(b.tryableFrom(now)) })
 	}
 	q.Oldest = q.Oldest[:most]
 	slices.SortFunc(q.Oldest, func(a, b Record) int { return cmp.Compare(place[a.ID], place[b.ID]) })
@@ -84,31 +85,33 @@ func (s *Memory) Alike(_ context.Context, account chain.Account, calls []chain.C
 func (s *Memory) Waiting(_ context.Context, account chain.Account) (w Waits, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	w, _ = s.countQueue(account)
 	for _, r := range s.intents {
 		if r.Account == account && r.Cancel && r.Index != nil && r.Fate == Open {
 			w.Cancels = append(w.Cancels, *r.Index)
 		}
 	}
-	w.Queued, _, w.PutOff = s.countQueue(account)
 	return w, nil
 }
 
-// countQueue counts the intents that are to be tried now, all that wait, and those that are put off.
-func (s *Memory) countQueue(account chain.Account) (due, all int, off PutOff) {
+// countQueue counts the intents that wait, and how many more are put off until later.
+func (s *Memory) countQueue(account chain.Account) (w Waits, later int) {
 	now := s.now()
 	for _, r := range s.queue(account) {
-		if all++; r.Refusal.due(now) {
-			due++
+		if r.Refusal.isDue(now) {
+			w.Queued++
+		} else {
+			later++
 		}
 		switch {
 		case r.Refusal.Until.IsZero():
-		case r.Refusal.Cause == Funds && now.Sub(r.Refusal.Since) >= PoorAfter:
-			off.Poor++
+		case r.Refusal.Cause == Funds && now.Sub(r.Refusal.Since) >= rules.PoorAfter:
+			w.Poor++
 		case r.Refusal.Cause == Unclear:
-			off.Unclear++
+			w.Unclear++
 		}
 	}
-	return due, all, off
+	return w, later
 }
 
 func (s *Memory) now() time.Time {
@@ -121,7 +124,7 @@ func (s *Memory) now() time.Time {
 // hold stores why a waiting intent got no slot.
 func (s *Memory) hold(h Held) {
 	r, now := s.byID[h.Intent], s.now()
-	if !r.waits() {
+	if !r.waitsForSlot() {
 		return
 	}
 	since := r.Refusal.Since

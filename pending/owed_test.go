@@ -91,7 +91,7 @@ func TestWhatAnAssignAsks(t *testing.T) {
 func TestTheWordsOfWhatIsPutOff(t *testing.T) {
 	t.Parallel()
 	m := newMachine(settings{})
-	m.notePutOff(PutOff{Poor: 3, Unclear: 2})
+	m.notePutOff(Waits{Poor: 3, Unclear: 2})
 	var whys []string
 	for _, a := range m.out {
 		whys = append(whys, a.(Alarm).Why) //nolint:forcetypeassert // it would fail the test

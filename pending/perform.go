@@ -102,11 +102,7 @@ func (l *loop) loadRows(ctx, brief context.Context, a load) (out loaded, err err
 
 // pooled returns the account's next nonce with the transactions in the node's pool, 0 if it cannot say.
 func (l *loop) pooled(ctx context.Context) (uint64, error) {
-	pooler, can := l.Chain.(chain.Pooler)
-	if !can {
-		return 0, nil
-	}
-	n, err := pooler.Pooled(ctx, l.Account)
+	n, err := l.Chain.Pooled(ctx, l.Account)
 	if errors.Is(err, chain.ErrAnswer) {
 		return 0, nil
 	}
@@ -174,9 +170,7 @@ func (l *loop) act(ctx context.Context, do func(context.Context) error) error {
 // (S15); an attempt without an answer is unknown.
 func (l *loop) submit(ctx context.Context, a submit) input {
 	out := sent{Attempts: a.Attempts, Outcomes: make([]chain.Outcome, len(a.Attempts))}
-	if a.Front {
-		ctx = chain.WithFront(ctx)
-	}
+	ctx = chain.Purpose{Account: l.Account, Front: a.Front}.In(ctx)
 	err := l.act(ctx, func(ctx context.Context) error {
 		copy(out.Outcomes, l.Chain.Submit(ctx, a.Attempts))
 		return nil

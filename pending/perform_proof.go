@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/conchhq/conch/chain"
 )
@@ -37,18 +38,18 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 			return nil, err
 		}
 	}
-	out := confirmed{Claims: a.Claims, Opinions: make([]opinion, len(a.Claims))}
-	for i, c := range a.Claims {
-		one := &out.Opinions[i]
-		if one.Opinion = opinions[i]; c.Foreign && one.Stand == chain.Agrees {
-			call, err := l.prove(ctx, c.Index, c.Hash)
+	out := confirmed{Claims: slices.Clone(a.Claims)}
+	for i := range out.Claims {
+		one := &out.Claims[i]
+		if one.Said = opinions[i]; one.Foreign && one.Said.Stand == chain.Agrees {
+			call, err := l.prove(ctx, one.Index, one.Hash)
 			switch {
 			case errors.Is(err, chain.ErrUnproven):
 				one.Unproven = err.Error()
 			case err != nil:
 				return nil, err
 			default:
-				own, has := calls[c.Index]
+				own, has := calls[one.Index]
 				one.Own = has && sameCall(own, call)
 			}
 		}

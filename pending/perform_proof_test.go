@@ -14,7 +14,7 @@ import (
 // prover is a chain that agrees with every claim, and proves what it is told to.
 type prover struct {
 	chain.Chain
-	proven  chain.Proven
+	proven  chain.Draft
 	err     error
 	claimed func(chain.Claim) // or nil
 }
@@ -30,7 +30,7 @@ func (p prover) Confirm(_ context.Context, claims []chain.Claim) ([]chain.Opinio
 	return opinions, nil
 }
 
-func (p prover) Prove(context.Context, chain.Hash) (chain.Proven, error) { return p.proven, p.err }
+func (p prover) Prove(context.Context, chain.Hash) (chain.Draft, error) { return p.proven, p.err }
 
 // Scan returns the transaction that is proven.
 func (p prover) Scan(context.Context, chain.Block, chain.Account, uint64, int) ([]chain.Inclusion, uint64, error) {
@@ -53,7 +53,7 @@ func TestALostSlotIsFoundBehindHundreds(t *testing.T) {
 		accept(n)
 	}
 	lost := accept(1000)
-	l := &loop{Config: Config{Account: "a", Chain: prover{proven: chain.Proven{Account: "a", Index: 7, Call: lost.Call}}, Store: store}}
+	l := &loop{Config: Config{Account: "a", Chain: prover{proven: chain.Draft{Account: "a", Index: 7, Call: lost.Call}}, Store: store}}
 	got, err := l.survey(t.Context(), survey{First: 7})
 	if said, is := got.(surveyed); err != nil || !is || said.Clash != lost.ID || len(said.Proven) != 1 {
 		t.Errorf("got %+v, error %v; want the nonce proven, and the intent %x named", got, err, lost.ID)
@@ -94,7 +94,7 @@ func TestASurveyCountsWhatTwoWitnessesSay(t *testing.T) {
 		"of a hash not its own": {stand: chain.Agrees, account: "a", err: chain.ErrUnproven, next: 1, troubles: 1},
 	} {
 		l := &loop{Config: Config{
-			Account: "a", Chain: doubter{prover{proven: chain.Proven{Account: c.account, Index: 7}, err: c.err}, c.stand}, Store: &Memory{},
+			Account: "a", Chain: doubter{prover{proven: chain.Draft{Account: c.account, Index: 7}, err: c.err}, c.stand}, Store: &Memory{},
 		}}
 		troubles := 0
 		l.Events.Trouble = func(error) { troubles++ }
@@ -112,7 +112,7 @@ func TestWhatASurveyClaims(t *testing.T) {
 	of := chain.Block{Number: 9, Hash: "9"}
 	for _, still := range []bool{true, false} {
 		var got []chain.Claim
-		p := prover{proven: chain.Proven{Account: "a", Index: 7}, claimed: func(c chain.Claim) { got = append(got, c) }}
+		p := prover{proven: chain.Draft{Account: "a", Index: 7}, claimed: func(c chain.Claim) { got = append(got, c) }}
 		l := &loop{Config: Config{Account: "a", Chain: p, Store: &Memory{}}}
 		if _, err := l.survey(t.Context(), survey{First: 7, Of: of, By: "one", Still: still}); err != nil || len(got) != 1 || got[0].At != of || got[0].By != "one" || got[0].Still != still {
 			t.Errorf("the head stands: %v; it claims %+v, error %v", still, got, err)
@@ -130,16 +130,16 @@ func TestAStrangerIsProven(t *testing.T) {
 	other := call
 	other.Data = []byte("other")
 	for name, c := range map[string]struct {
-		proven   chain.Proven
+		proven   chain.Draft
 		err      error
 		foreign  bool
 		own, bad bool
 		fails    bool
 	}{
-		"another call":            {proven: chain.Proven{Account: "a", Index: 0, Call: other}, foreign: true},
-		"the intent's own call":   {proven: chain.Proven{Account: "a", Index: 0, Call: more}, foreign: true, own: true},
-		"another account":         {proven: chain.Proven{Account: "b", Index: 0, Call: other}, foreign: true, bad: true},
-		"another nonce":           {proven: chain.Proven{Account: "a", Index: 1, Call: other}, foreign: true, bad: true},
+		"another call":            {proven: chain.Draft{Account: "a", Index: 0, Call: other}, foreign: true},
+		"the intent's own call":   {proven: chain.Draft{Account: "a", Index: 0, Call: more}, foreign: true, own: true},
+		"another account":         {proven: chain.Draft{Account: "b", Index: 0, Call: other}, foreign: true, bad: true},
+		"another nonce":           {proven: chain.Draft{Account: "a", Index: 1, Call: other}, foreign: true, bad: true},
 		"a hash that is not its":  {err: fmt.Errorf("%w: hash of zeros", chain.ErrUnproven), foreign: true, bad: true},
 		"no answer":               {err: chain.ErrUnreachable, foreign: true, fails: true},
 		"a stored attempt: never": {err: chain.ErrUnreachable},
@@ -163,7 +163,7 @@ func TestAStrangerIsProven(t *testing.T) {
 				return
 			}
 			said, is := got.(confirmed)
-			if !is || len(said.Opinions) != 1 || said.Opinions[0].Own != c.own || (said.Opinions[0].Unproven != "") != c.bad {
+			if !is || len(said.Claims) != 1 || said.Claims[0].Own != c.own || (said.Claims[0].Unproven != "") != c.bad {
 				t.Errorf("got %+v, want own %v and unproven %v", got, c.own, c.bad)
 			}
 		})

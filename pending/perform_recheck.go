@@ -59,7 +59,7 @@ func (l *loop) elsewhere(ctx context.Context, index uint64) (bool, error) {
 	}
 	seen, err := l.Chain.Probe(ctx, hashes)
 	for _, one := range seen {
-		if one.Where == chain.Included && one.Block.Hash != slots[0].Last.Block.Hash {
+		if one.Included() && one.Block.Hash != slots[0].Last.Block.Hash {
 			return true, err
 		}
 	}

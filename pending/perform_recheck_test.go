@@ -16,7 +16,7 @@ type prober struct {
 	chain.Chain
 	fails int
 	hash  chain.Hash
-	chain.Sighting
+	place chain.Sighting
 }
 
 func (p *prober) Probe(_ context.Context, hashes []chain.Hash) (all []chain.Sighting, err error) {
@@ -26,7 +26,7 @@ func (p *prober) Probe(_ context.Context, hashes []chain.Hash) (all []chain.Sigh
 	for _, h := range hashes {
 		one := chain.Sighting{}
 		if h == p.hash {
-			one = p.Sighting
+			one = p.place
 		}
 		all = append(all, one)
 	}
@@ -62,15 +62,15 @@ func TestFinalRowsAreLookedUp(t *testing.T) {
 		from  uint64
 		moved bool
 	}{
-		"in another block":         {row: row, seen: prober{hash: "b", Sighting: chain.Sighting{Where: chain.Included, Block: there}}, from: 7, moved: true},
-		"after three final ones":   {row: row, seen: prober{hash: "b", Sighting: chain.Sighting{Where: chain.Included, Block: there}}, final: 3, from: 5, moved: true},
-		"after nine final ones":    {row: row, seen: prober{hash: "b", Sighting: chain.Sighting{Where: chain.Included, Block: there}}, final: 9, from: 0, moved: true},
-		"another attempt":          {row: row, seen: prober{hash: "a", Sighting: chain.Sighting{Where: chain.Included, Block: there}}, from: 7, moved: true},
-		"where it was":             {row: row, seen: prober{hash: "b", Sighting: chain.Sighting{Where: chain.Included, Block: here}}},
+		"in another block":         {row: row, seen: prober{hash: "b", place: chain.Sighting{Block: there}}, from: 7, moved: true},
+		"after three final ones":   {row: row, seen: prober{hash: "b", place: chain.Sighting{Block: there}}, final: 3, from: 5, moved: true},
+		"after nine final ones":    {row: row, seen: prober{hash: "b", place: chain.Sighting{Block: there}}, final: 9, from: 0, moved: true},
+		"another attempt":          {row: row, seen: prober{hash: "a", place: chain.Sighting{Block: there}}, from: 7, moved: true},
+		"where it was":             {row: row, seen: prober{hash: "b", place: chain.Sighting{Block: here}}},
 		"not found":                {row: row, seen: prober{}},
-		"not final":                {row: open, seen: prober{hash: "b", Sighting: chain.Sighting{Where: chain.Included, Block: there}}},
-		"an endpoint that is away": {row: row, seen: prober{fails: 2, hash: "b", Sighting: chain.Sighting{Where: chain.Included, Block: there}}, from: 7, moved: true},
-		"one that stays away":      {row: row, seen: prober{fails: 9, hash: "b", Sighting: chain.Sighting{Where: chain.Included, Block: there}}},
+		"not final":                {row: open, seen: prober{hash: "b", place: chain.Sighting{Block: there}}},
+		"an endpoint that is away": {row: row, seen: prober{fails: 2, hash: "b", place: chain.Sighting{Block: there}}, from: 7, moved: true},
+		"one that stays away":      {row: row, seen: prober{fails: 9, hash: "b", place: chain.Sighting{Block: there}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 // Refusal says why an intent got no slot when it was tried. It is about the intent alone: if the whole account
@@ -26,7 +27,7 @@ type Refusal struct {
 type Held struct {
 	Intent  ID
 	Refusal Refusal
-	Pause   time.Duration // for how long others pass it, at most LongestPause; only in relaxed order
+	Pause   time.Duration // for how long others pass it, at most a minute; only in relaxed order
 }
 
 // Queue is the beginning of an account's queue. Of a Record it has the Intent and the Refusal.
@@ -35,49 +36,32 @@ type Queue struct {
 	// order: however many are put off and due again and again, each has its turn.
 	Oldest []Record
 	Left   int // how many more wait, where 1 may stand for any number
-	// Saving is the oldest intent that has waited for money for SavesAfter, put off or not; only in relaxed order.
+	// Saving is the oldest intent that has waited for money for ten minutes, put off or not; only in relaxed order.
 	Saving *Record
 }
 
-// PutOff counts the waiting intents that others pass.
-type PutOff struct {
-	Poor    int // those that have waited for money for more than a minute
-	Unclear int // those that a node refuses with an error that the driver does not know
-}
-
 const (
-	// In relaxed order the money is one intent's for a sixth of the time: the oldest that has waited for it for
-	// SavesAfter has the next SavesAfter of each hour to itself. Without that, small ones spend what comes in for
-	// ever; if it had more, one that can never be paid would stop all.
-	SavesAfter = 10 * time.Minute
-	savesEvery = 6 // times SavesAfter
-
-	// PoorAfter is how long an intent waits for money before it counts in PutOff.
-	PoorAfter = time.Minute
-
-	// LongestPause is the longest Pause. What a store has put off until later than that, its clock was ahead when it
-	// did, and the intent is due.
-	LongestPause = time.Minute
-	firstPause   = time.Second
+	savesEvery = 6 // times rules.SavesAfter
+	firstPause = time.Second
 )
 
-// saves reports whether the account's money is now that of the intent that was refused so.
-func (r Refusal) saves() bool { return int(r.Age/SavesAfter)%savesEvery == 1 }
+// hasTurn reports whether the account's money is now that of the intent that was refused so.
+func (r Refusal) hasTurn() bool { return int(r.Age/rules.SavesAfter)%savesEvery == 1 }
 
-// oneSaves reports whether the account's money is one intent's now.
-func (q Queue) oneSaves() bool { return q.Saving != nil && q.Saving.Refusal.saves() }
+// isSaving reports whether the account's money is one intent's now.
+func (q Queue) isSaving() bool { return q.Saving != nil && q.Saving.Refusal.hasTurn() }
 
-// tries returns the intents to be tried now.
-func (q Queue) tries() []Record {
-	if q.oneSaves() {
+// nextTries returns the intents to be tried now.
+func (q Queue) nextTries() []Record {
+	if q.isSaving() {
 		return []Record{*q.Saving}
 	}
 	return q.Oldest
 }
 
-// left returns how many intents wait that are not tried now.
-func (q Queue) left() int {
-	if q.oneSaves() {
+// leftOver returns how many intents wait that are not tried now.
+func (q Queue) leftOver() int {
+	if q.isSaving() {
 		return 1
 	}
 	return q.Left
@@ -97,8 +81,8 @@ func blamed(why error) (cause Cause, is bool) {
 	return 0, false
 }
 
-// again returns the refusal after one more.
-func (r Refusal) again(cause Cause, why string, height, next uint64) Refusal {
+// oneMore returns the refusal after one more.
+func (r Refusal) oneMore(cause Cause, why string, height, next uint64) Refusal {
 	if r.Times == 0 || r.Cause != cause {
 		r = Refusal{Cause: cause, Next: next}
 	}
@@ -109,9 +93,9 @@ func (r Refusal) again(cause Cause, why string, height, next uint64) Refusal {
 	return r
 }
 
-// changes reports whether a further refusal in strict order is to be stored. If the clock was ahead at the first one, the
+// isNews reports whether a further refusal in strict order is to be stored. If the clock was ahead at the first one, the
 // store sets that right with the next.
-func (r Refusal) changes(last Refusal) bool {
+func (r Refusal) isNews(last Refusal) bool {
 	if r.Cause == Funds {
 		return r.Times == 1
 	}
@@ -119,9 +103,9 @@ func (r Refusal) changes(last Refusal) bool {
 	return r.Cause == Unclear || r != last || last.Age < 0
 }
 
-// pause returns for how long others pass the intent: ever longer.
-func (r Refusal) pause() time.Duration {
-	return pause.Doubled(firstPause, r.Times-1, LongestPause)
+// nextPause returns for how long others pass the intent: ever longer.
+func (r Refusal) nextPause() time.Duration {
+	return pause.Doubled(firstPause, r.Times-1, rules.LongestPause)
 }
 
 // An intent that is refused with an error that nobody knows, while the node accepts another call, is rejected after
@@ -132,11 +116,11 @@ const (
 	minUnclearTime  = 2 * time.Minute
 )
 
-// gaveUp reports whether the intent is to be rejected. One answer is not enough: an estimate of an endpoint that is
+// givesUp reports whether the intent is to be rejected. One answer is not enough: an estimate of an endpoint that is
 // behind, or one before the account's earlier calls are in blocks, fails for a call that would succeed (W12). Those
 // are the ones below the nonce that it would have got at first, or would get now: calls that were before it may have
 // been cancelled, and their nonces are never used.
-func (a assign) gaveUp(r Refusal, age time.Duration, height, next uint64) bool {
+func (a assign) givesUp(r Refusal, age time.Duration, height, next uint64) bool {
 	switch r.Cause {
 	case Refused:
 		return height >= r.Height+believedAfter && age >= a.RejectAfter && a.Best >= min(r.Next, next)
@@ -147,14 +131,14 @@ func (a assign) gaveUp(r Refusal, age time.Duration, height, next uint64) bool {
 	}
 }
 
-// judge decides what becomes of the intents that were tried. What was signed behind one that gets no slot has a nonce
+// judgeTried decides what becomes of the intents that were tried. What was signed behind one that gets no slot has a nonce
 // that leaves a gap: it is signed anew, at once if nothing before it has to wait. In strict order nothing gets a slot
 // before all that were accepted earlier, since it may depend on them, and nothing is rejected before them. But all are
 // judged side by side: the time of each begins when it was first refused. It begins anew once one has got a slot that
 // was not to have one then. The height is that of the chain before they were signed.
-func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batch, out stored) {
-	tried, next := q.tries(), a.First // next is the nonce that the intent would have got
-	stops := !a.Relaxed || q.oneSaves()
+func (a assign) judgeTried(q Queue, prepared []chain.Prepared, height uint64) (b Batch, out stored) {
+	tried, next := q.nextTries(), a.First // next is the nonce that the intent would have got
+	stops := !a.Relaxed || q.isSaving()
 	gap, anew := false, false // an intent got no slot; one behind it is signed anew at once
 	turned := false           // one whose call had been refused got a slot
 	stay := func(w Record, why error) {
@@ -188,16 +172,16 @@ func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batc
 		if last.Cause != Funds && (turned || !a.Relaxed && next > last.Next) {
 			last = Refusal{}
 		}
-		one := Held{Intent: w.ID, Refusal: last.again(cause, p.Err.Error(), height+a.Stood, next)}
+		one := Held{Intent: w.ID, Refusal: last.oneMore(cause, p.Err.Error(), height+a.Stood, next)}
 		switch gap = true; {
-		case (!stops || !waits) && a.gaveUp(one.Refusal, w.Refusal.Age, height+a.Stood, next):
-			b.Rejects = append(b.Rejects, Reject{Intent: w.ID, Why: p.Err.Error()})
+		case (!stops || !waits) && a.givesUp(one.Refusal, w.Refusal.Age, height+a.Stood, next):
+			b.Rejects = append(b.Rejects, Hold{Intent: w.ID, Why: p.Err.Error()})
 		case stops:
-			if stay(w, p.Err); one.Refusal.changes(w.Refusal) {
+			if stay(w, p.Err); one.Refusal.isNews(w.Refusal) {
 				b.Held = append(b.Held, one)
 			}
 		default:
-			one.Pause = one.Refusal.pause()
+			one.Pause = one.Refusal.nextPause()
 			b.Held = append(b.Held, one)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 // W12: a call is rejected when it was refused again some blocks and some time later, with the account's
@@ -36,7 +37,7 @@ func TestOneRefusalRejectsNothing(t *testing.T) {
 		"again later":                    {first, Refused, 15 * time.Second, 102, 7, true},
 		"after another cause":            {odd, Refused, time.Hour, 102, 7, false},
 		"on a chain that began anew":     {first, Refused, time.Hour, 5, 7, false},
-		"later on that chain":            {first.again(Refused, "words", 5, 7), Refused, time.Hour, 7, 7, true},
+		"later on that chain":            {first.oneMore(Refused, "words", 5, 7), Refused, time.Hour, 7, 7, true},
 		"odd words for the last time":    {odd, Unclear, minUnclearTime, 0, 0, true},
 		"odd words too soon":             {odd, Unclear, minUnclearTime - 1, 0, 0, false},
 		"odd words too few":              {Refusal{Cause: Unclear, Times: maxUnclearTries - 2}, Unclear, time.Hour, 0, 0, false},
@@ -45,7 +46,7 @@ func TestOneRefusalRejectsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := assign{Best: c.best, RejectAfter: 15 * time.Second}
-			if got := a.gaveUp(c.last.again(c.cause, "words", c.height, 7), c.age, c.height, 9); got != c.want {
+			if got := a.givesUp(c.last.oneMore(c.cause, "words", c.height, 7), c.age, c.height, 9); got != c.want {
 				t.Errorf("rejected %v, want %v", got, c.want)
 			}
 		})
@@ -58,7 +59,7 @@ func TestWhatIsPutOffDelaysNoRejection(t *testing.T) {
 	t.Parallel()
 	a := assign{First: 5, Best: 5, Relaxed: true, RejectAfter: 15 * time.Second}
 	tried, prepared := queueOf("ppgr", a.First)
-	b, _ := a.judge(Queue{Oldest: tried}, prepared, 100)
+	b, _ := a.judgeTried(Queue{Oldest: tried}, prepared, 100)
 	tried[3].Refusal = b.Held[len(b.Held)-1].Refusal
 	tried[3].Refusal.Age = 15 * time.Second
 	if last := tried[3].Refusal; last.Cause != Refused || last.Next != 6 {
@@ -75,7 +76,7 @@ func TestWhatIsPutOffDelaysNoRejection(t *testing.T) {
 		"it is signed in this turn alone": {5, 5, 2, false},
 	} {
 		a := assign{First: c.first, Best: c.best, Relaxed: true, RejectAfter: 15 * time.Second}
-		b, _ := a.judge(Queue{Oldest: tried[c.from:]}, prepared[c.from:], 102)
+		b, _ := a.judgeTried(Queue{Oldest: tried[c.from:]}, prepared[c.from:], 102)
 		if got := len(b.Rejects) == 1; got != c.want {
 			t.Errorf("%s: rejected %v, want %v", name, got, c.want)
 		}
@@ -120,7 +121,7 @@ func TestJudge(t *testing.T) {
 			t.Parallel()
 			a := assign{First: 5, Best: 7, Relaxed: c.relaxed, RejectAfter: 15 * time.Second}
 			tried, prepared := queueOf(c.queue, a.First)
-			b, out := a.judge(Queue{Oldest: tried}, prepared, 102)
+			b, out := a.judgeTried(Queue{Oldest: tried}, prepared, 102)
 			if got := told(b, out); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -146,15 +147,15 @@ func TestWhichRefusalsAreStored(t *testing.T) {
 		want bool
 	}{
 		"the first":          {Refusal{}, first, true},
-		"the same":           {first, first.again(Refused, "words", 101, 7), false},
-		"other words":        {first, first.again(Refused, "others", 101, 7), true},
-		"after a rewind":     {first, first.again(Refused, "words", 90, 7), true},
-		"a clock was ahead":  {aged, aged.again(Refused, "words", 101, 7), true},
-		"another cause":      {first, first.again(Funds, "words", 101, 7), true},
+		"the same":           {first, first.oneMore(Refused, "words", 101, 7), false},
+		"other words":        {first, first.oneMore(Refused, "others", 101, 7), true},
+		"after a rewind":     {first, first.oneMore(Refused, "words", 90, 7), true},
+		"a clock was ahead":  {aged, aged.oneMore(Refused, "words", 101, 7), true},
+		"another cause":      {first, first.oneMore(Funds, "words", 101, 7), true},
 		"no money":           {Refusal{Cause: Funds, Times: 1}, Refusal{Cause: Funds, Times: 2, Why: "1 wei"}, false},
 		"odd words, counted": {Refusal{Cause: Unclear, Times: 1}, Refusal{Cause: Unclear, Times: 2}, true},
 	} {
-		if got := c.next.changes(c.last); got != c.want {
+		if got := c.next.isNews(c.last); got != c.want {
 			t.Errorf("%s: stored %v, want %v", name, got, c.want)
 		}
 	}
@@ -163,17 +164,17 @@ func TestWhichRefusalsAreStored(t *testing.T) {
 // W19: while one saves, the others wait for the next block with it.
 func TestTheOneThatSavesStopsTheOthers(t *testing.T) {
 	t.Parallel()
-	poor := Record{Intent: Intent{ID: ID{1}}, Refusal: Refusal{Cause: Funds, Times: 9, Age: SavesAfter}}
+	poor := Record{Intent: Intent{ID: ID{1}}, Refusal: Refusal{Cause: Funds, Times: 9, Age: rules.SavesAfter}}
 	q := Queue{Oldest: []Record{{Intent: Intent{ID: ID{2}}}}, Saving: &poor}
-	if tried := q.tries(); len(tried) != 1 || tried[0].ID != poor.ID || q.left() == 0 {
-		t.Errorf("tried %+v with %d left, want the one that saves and some left", tried, q.left())
+	if tried := q.nextTries(); len(tried) != 1 || tried[0].ID != poor.ID || q.leftOver() == 0 {
+		t.Errorf("tried %+v with %d left, want the one that saves and some left", tried, q.leftOver())
 	}
-	b, out := assign{Relaxed: true}.judge(q, []chain.Prepared{{Err: chain.ErrFunds}}, 5)
+	b, out := assign{Relaxed: true}.judgeTried(q, []chain.Prepared{{Err: chain.ErrFunds}}, 5)
 	if hold := holdOf(out.Hold); hold.Intent != poor.ID || len(b.New)+len(b.Rejects)+len(b.Held) != 0 {
 		t.Errorf("got %+v, held by %+v; want nothing stored, and the account held by the one that saves", b, hold)
 	}
-	if poor.Refusal.Age = 2 * SavesAfter; len(q.tries()) != 1 || q.tries()[0].ID == poor.ID || q.left() != 0 {
-		t.Errorf("after its turn: tried %+v with %d left, want the other", q.tries(), q.left())
+	if poor.Refusal.Age = 2 * rules.SavesAfter; len(q.nextTries()) != 1 || q.nextTries()[0].ID == poor.ID || q.leftOver() != 0 {
+		t.Errorf("after its turn: tried %+v with %d left, want the other", q.nextTries(), q.leftOver())
 	}
 }
 
@@ -183,7 +184,7 @@ func TestAHoldEnds(t *testing.T) {
 	m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9, Patience: time.Minute, ResendAfter: 9})
 	now := fence.Instant(time.Hour)
 	m.Step(now, tick{})
-	m.Step(now, loaded{Snapshot: Snapshot{Queued: 1}})
+	m.Step(now, loaded{Snapshot: Snapshot{Waits: Waits{Queued: 1}}})
 	m.finding.lookBy = now.Add(time.Hour)
 	m.Step(now, stored{Left: 1, Hold: chain.ErrFee})
 	if due := m.Next(); due != now.Add(time.Minute) {
@@ -251,13 +252,13 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	var got []time.Duration
 	for times := 1; times < 9; times++ {
-		got = append(got, Refusal{Times: times}.pause()/time.Second)
+		got = append(got, Refusal{Times: times}.nextPause()/time.Second)
 	}
 	if want := []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}; !slices.Equal(got, want) {
 		t.Errorf("pauses of %v seconds, want %v", got, want)
 	}
-	if got := (Refusal{Times: 1e9}).pause(); got != LongestPause {
-		t.Errorf("after a billion refusals the pause is %v, want %v", got, LongestPause)
+	if got := (Refusal{Times: 1e9}).nextPause(); got != rules.LongestPause {
+		t.Errorf("after a billion refusals the pause is %v, want %v", got, rules.LongestPause)
 	}
 }
 
@@ -308,10 +309,10 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 					if err != nil || !is {
 						t.Fatalf("assign: got %+v, error %v; want stored", in, err)
 					}
-					if counts, err := store.Waiting(t.Context(), "a"); err != nil || got.PutOff != nil && *got.PutOff != counts.PutOff {
-						t.Fatalf("told that %+v are put off, want %+v, error %v", got.PutOff, counts.PutOff, err)
+					if counts, err := store.Waiting(t.Context(), "a"); err != nil || got.Waits != nil && (got.Waits.Poor != counts.Poor || got.Waits.Unclear != counts.Unclear) {
+						t.Fatalf("told that %+v are put off, want %+v, error %v", got.Waits, counts, err)
 					}
-					told = told || got.PutOff != nil && got.PutOff.Poor >= 1
+					told = told || got.Waits != nil && got.Waits.Poor >= 1
 					for _, s := range got.Slots {
 						purse.has -= s.Value.Int64()
 					}

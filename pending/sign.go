@@ -27,9 +27,9 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	if err != nil || len(prepared) == 0 {
 		return stored{}, err
 	}
-	tried := queue.tries()
-	batch, out := a.judge(queue, prepared, since)
-	out.Slots, out.Left = batch.New, out.Left+queue.left()
+	tried := queue.nextTries()
+	batch, out := a.judgeTried(queue, prepared, since)
+	out.Slots, out.Left = batch.New, out.Left+queue.leftOver()
 	if out.Hold != nil {
 		l.reportUnalarmed(out.Hold)
 	}
@@ -42,7 +42,7 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	if waits, err := l.waiting(ctx); err != nil { // the next count has them
 		l.trouble(err)
 	} else {
-		out.PutOff = &waits.PutOff
+		out.Waits = &waits
 	}
 	return out, nil
 }
@@ -69,7 +69,7 @@ func (l *loop) prepare(ctx context.Context, a assign) (queue Queue, prepared []c
 // prepareBehind has those signed of the oldest intents that are behind the known ones; none if one of these has gone.
 func (l *loop) prepareBehind(ctx context.Context, a assign, known Queue, most int) (Queue, []chain.Prepared, error) {
 	queue, err := l.Store.Queue(ctx, l.Account, a.Relaxed, most)
-	old, tried := known.tries(), queue.tries()
+	old, tried := known.nextTries(), queue.nextTries()
 	same := func(a, b Record) bool { return a.ID == b.ID }
 	if err != nil || len(tried) <= len(old) || !slices.EqualFunc(old, tried[:len(old)], same) {
 		return queue, nil, err

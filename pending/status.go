@@ -23,10 +23,8 @@ const (
 	Finalized
 	// Usurped: another transaction is in a final block with its nonce, or the nonce is used up without one (W14).
 	Usurped
-	// Dropped is reserved. An attempt that a node has dropped is sent again, and Future until then.
-	Dropped
-	// Invalid is reserved. A slot whose attempt the chain refuses is filled and becomes Usurped.
-	Invalid
+	_ // dropped, which is reserved: an attempt that a node has dropped is sent again, and Future until then
+	_ // invalid, which is reserved: a slot whose attempt the chain refuses is filled and becomes Usurped
 	// FinalityTimeout: in a block for [Config.FinalAfter], not final, and still watched. It is no end.
 	FinalityTimeout
 )

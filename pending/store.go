@@ -18,7 +18,7 @@ type Store interface { //nolint:interfacebloat // what one leader's loop asks of
 	// Slots returns the slots with nonces from first to last, final or not.
 	Slots(ctx context.Context, account chain.Account, first, last uint64) ([]Slot, error)
 	// Queue returns up to most of the oldest intents that wait for a slot. In relaxed order those are left out that
-	// are put off until later, and Saving is set.
+	// are put off until later, by a minute at most (else the clock was ahead when they were), and Saving is set.
 	Queue(ctx context.Context, account chain.Account, relaxed bool, most int) (Queue, error)
 	// Alike returns the oldest intent that waits for a slot, put off or not, and has one of the calls, with any limit of
 	// gas; the zero ID if none has.
@@ -49,8 +49,10 @@ const OwnKeys = "conch:"
 // Waits is what of an account waits.
 type Waits struct {
 	Queued  int      // intents without a slot, but those that are put off until later; a store may stop counting
-	Cancels []uint64 // nonces of open slots whose intent is to be cancelled
-	PutOff  PutOff
+	Cancels []uint64 // nonces of open slots whose intent is to be cancelled; Load leaves them out
+	// Of those that are put off, the ones that have waited for money for more than a minute, and those that a node
+	// refuses with an error that the driver does not know.
+	Poor, Unclear int
 }
 
 // Batch is the content of one write.
@@ -62,13 +64,7 @@ type Batch struct {
 	New      []Slot // new slots, with their first attempts
 	Attempts []Slot // new attempts of existing slots; refused unless Before attempts are stored
 	Changes  []Change
-	Rejects  []Reject // of intents that still wait; others are passed over
-	Held     []Held   // likewise
-	Hold     *Hold    // replaces the account's; nil leaves it
-}
-
-// Reject ends an intent that has no slot.
-type Reject struct {
-	Intent ID
-	Why    string
+	Rejects  []Hold // ends intents that still wait, and passes over others
+	Held     []Held // likewise of intents that still wait
+	Hold     *Hold  // replaces the account's; nil leaves it
 }

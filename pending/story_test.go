@@ -76,7 +76,7 @@ func parse(t *testing.T, words []string) input {
 	switch words[0] {
 	case "loaded":
 		in := loaded{Best: args.number("best"), Pooled: args.number("pooled")}
-		in.Snapshot = Snapshot{PutOff: putOff(args), Next: args.number("next"), Since: args.number("since"), Queued: int(args.number("queued")), Strange: args.has("strange")}
+		in.Snapshot = Snapshot{Waits: waitsOf(args), Next: args.number("next"), Since: args.number("since"), Strange: args.has("strange")}
 		for _, name := range args.list("slots") {
 			in.Snapshot.Slots = append(in.Snapshot.Slots, slotNamed(name))
 		}
@@ -91,15 +91,15 @@ func parse(t *testing.T, words []string) input {
 		}
 		return in
 	case "woken":
-		in := woken{Waits: Waits{Queued: int(args.number("queued")), PutOff: putOff(args)}, Counted: args.has("counted")}
+		in := woken{Waits: waitsOf(args), Counted: args.has("counted")}
 		for _, name := range args.list("cancel") {
 			in.Cancels = append(in.Cancels, number(name))
 		}
 		return in
 	case "stored":
 		in := stored{Left: int(args.number("left"))}
-		if off := putOff(args); args.has("poor") || args.has("odd") {
-			in.PutOff = &off
+		if waits := waitsOf(args); args.has("poor") || args.has("odd") {
+			in.Waits = &waits
 		}
 		for _, name := range args.list("slots") {
 			in.Slots = append(in.Slots, slotNamed(name))
@@ -134,10 +134,10 @@ func parse(t *testing.T, words []string) input {
 			switch where {
 			case "nowhere":
 			case "pooled":
-				one.Where = chain.Pooled
+				one.Pooled = true
 			default:
 				where, one.Failed = strings.CutSuffix(where, "!")
-				one.Where, one.Block = chain.Included, blockNamed(where)
+				one.Block = blockNamed(where)
 			}
 			in.Hashes, in.Sightings = append(in.Hashes, lookup{Index: index(name), Hash: chain.Hash(name)}), append(in.Sightings, one)
 		}
@@ -196,9 +196,9 @@ func parse(t *testing.T, words []string) input {
 	return nil
 }
 
-// putOff reads how many intents others pass since they are poor, or since a node's words about them are odd.
-func putOff(args words) PutOff {
-	return PutOff{Poor: int(args.number("poor")), Unclear: int(args.number("odd"))}
+// waitsOf reads how many intents wait, and how many others pass since they are poor, or since a node's words about them are odd.
+func waitsOf(args words) Waits {
+	return Waits{Queued: int(args.number("queued")), Poor: int(args.number("poor")), Unclear: int(args.number("odd"))}
 }
 
 // parseConfirmed reads second opinions, such as 5a@7=agrees for an attempt in block 7, 5x@7=own for
@@ -208,15 +208,15 @@ func parseConfirmed(args words) (in confirmed) {
 		name, word, _ := strings.Cut(pair, "=")
 		hash, block, _ := strings.Cut(name, "@")
 		about := claim{Claim: chain.Claim{Inclusion: chain.Inclusion{Index: index(hash), Hash: chain.Hash(hash), Block: blockNamed(block)}}}
-		one := opinion{Opinion: chain.Opinion{By: "second", Why: "its words"}}
-		one.Stand = map[string]chain.Stand{"mute": chain.Mute, "differs": chain.Differs, "agrees": chain.Agrees, "own": chain.Agrees, "unproven": chain.Agrees}[word]
+		about.Said = chain.Opinion{By: "second", Why: "its words"}
+		about.Said.Stand = map[string]chain.Stand{"mute": chain.Mute, "differs": chain.Differs, "agrees": chain.Agrees, "own": chain.Agrees, "unproven": chain.Agrees}[word]
 		if digits := strings.TrimSuffix(hash, "-"); fmt.Sprint(about.Index) == digits { // a nonce alone
 			about.Hash, about.Counts = "", digits == hash
 		}
-		if one.Own = word == "own"; word == "unproven" {
-			one.Unproven = "its words"
+		if about.Own = word == "own"; word == "unproven" {
+			about.Unproven = "its words"
 		}
-		in.Claims, in.Opinions = append(in.Claims, about), append(in.Opinions, one)
+		in.Claims = append(in.Claims, about)
 	}
 	return in
 }

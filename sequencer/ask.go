@@ -2,26 +2,10 @@ package sequencer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/internal/core"
 )
-
-var (
-	// ErrBusy means that too much waits for the contract, and that nothing was done.
-	ErrBusy = errors.New("too much waits for the contract")
-	// ErrSlow means that the node did not answer in time. What was asked for may be done.
-	ErrSlow = errors.New("the node did not answer in time")
-)
-
-// UnreadError means that the node could not read a contract in time, so that nothing was done: its chain or the store does
-// not answer, or the contract is another one. The node goes on trying.
-type UnreadError struct{ Contract, Why string }
-
-func (e *UnreadError) Error() string {
-	return fmt.Sprintf("the contract %s cannot be read now: %s", e.Contract, e.Why)
-}
 
 // late is the error of what the loop has not answered in time.
 func (p *place) late(err error) error {

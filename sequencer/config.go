@@ -76,7 +76,7 @@ type Ledger interface { //nolint:interfacebloat // what a chain has to do, and n
 	// Head returns the last block and the last final one.
 	Head(ctx context.Context) (head, final uint64, err error)
 	// Final reads intents and states in one final block.
-	Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.Final, error)
+	Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.View, error)
 	// Submit hands a transaction to the node's submitter. Without an error it is taken, and goes out after those taken
 	// before, also after a restart. One that was taken before is taken once.
 	Submit(ctx context.Context, tx ledger.Sent) error

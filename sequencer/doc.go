@@ -9,10 +9,11 @@
 //
 //   - [ledger.Contract] is the declaration that all nodes have; [Ledger] is where it lives.
 //   - [domain.Rules] say what its states are. Package notes is the worked example.
-//   - Packages sender, coordinator and endorser are pure machines, and package book is what the node knows of the
-//     states. Package core joins them, and decides for all contracts. This package is the loop that feeds the core and performs
-//     what it says: one goroutine, workers for signatures and rules, one writer for the [Store]. Package pgstore keeps it in
-//     Postgres, [Memory] in memory.
+//   - A [Store] keeps what the node has promised: package pgstore in Postgres. What becomes of the intents, [Node.Wait],
+//     [Node.Status], [Node.Story] and [Config].Told say.
+//   - Behind the door, in internal/, sender, coordinator and endorser are pure machines, and book is what the node knows of the
+//     states. Their core joins them, and decides for all contracts. This package is the loop that feeds the core and performs
+//     what it says: one goroutine, workers for signatures and rules, one writer for the store.
 //
 // A contract in which nothing happens is in the store alone, and is not followed, until a message or an intent wakes it
 // ([Config].SleepAfter). Thousands of them cost a node next to nothing.
@@ -20,7 +21,7 @@
 // # Where to begin
 //
 // The folder examples/slots of the repository has a register that organisations share: its rules, a test with three nodes in
-// one process ([Chain], [Memory], transport/memory and [ledger.Plain]), and a program that runs one organisation's node for
+// one process (the chain and the store of sequencertest, transport/memory and [ledger.Plain]), and a program that runs one organisation's node for
 // real (sequencer/evm, sequencer/pgstore, transport/mtls).
 //
 // # Duties of the caller

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/transport/memory"
 )
 
@@ -30,7 +31,7 @@ func Example() {
 		declared.Members = append(declared.Members, account(name))
 	}
 	declared.Committee = declared.Members
-	chain := sequencer.NewChain(declared, ledger.Plain{})
+	chain := sequencertest.NewChain(declared, ledger.Plain{})
 	running.Go(func() { chain.Run(ctx, 20*time.Millisecond) })
 
 	nodes := map[string]*sequencer.Node{}
@@ -43,7 +44,7 @@ func Example() {
 		}
 		node, err := sequencer.New(sequencer.Config{
 			Self: account(name), Keys: key(name), Peers: peers, Transport: network.Join(name),
-			Store: sequencer.NewMemory(), Secret: sha256.Sum256([]byte("salts of " + name)),
+			Store: sequencertest.NewMemory(), Secret: sha256.Sum256([]byte("salts of " + name)),
 			Contracts: []sequencer.Contract{{
 				Declared: declared, Rules: notes.New(account("bank")), Scheme: ledger.Plain{}, Ledger: chain,
 				NudgeAfter: 100 * time.Millisecond,

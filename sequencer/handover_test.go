@@ -7,17 +7,17 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/conchhq/conch/sequencer/book"
-	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/internal/book"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/model"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
 	"github.com/conchhq/conch/sequencer/notes"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // fakeCounting counts verifications of signatures that everybody can make.
 type fakeCounting struct {
-	ledgertest.Fake
+	model.Fake
 
 	verified *atomic.Int64
 }
@@ -91,7 +91,7 @@ func (h *heir) entries(many int) (all []wire.Inherited) {
 
 // sign has an owner grant an entry, and members endorse it.
 func (h *heir) sign(e *wire.Inherited, owner ledger.Account, members ...ledger.Account) {
-	var fake ledgertest.Fake
+	var fake model.Fake
 	e.Grant.Signature, e.Endorsements = fake.Sign(owner, fake.Granted(h.p.set.Declared, e.Grant)), nil
 	for _, a := range members {
 		at := slices.Index(h.p.set.Declared.Members, a)

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
-	"github.com/conchhq/conch/sequencer/wire"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/memory"
 )
@@ -26,7 +27,7 @@ func TestIdleContractsCostLittle(t *testing.T) { //nolint:paralleltest // it mea
 	const many, busy = 10_000, 20
 	self, other := account("self"), account("other")
 	set := sequencer.Config{
-		Self: self, Keys: key("self"), Peers: map[ledger.Account]string{other: "other"}, Store: sequencer.NewMemory(),
+		Self: self, Keys: key("self"), Peers: map[ledger.Account]string{other: "other"}, Store: sequencertest.NewMemory(),
 		Secret: sha256.Sum256([]byte("self")), Tick: 10 * time.Millisecond, SleepAfter: 20 * time.Millisecond, ShareFor: time.Millisecond,
 	}
 	members := []ledger.Account{self, other}
@@ -40,7 +41,7 @@ func TestIdleContractsCostLittle(t *testing.T) { //nolint:paralleltest // it mea
 			Chain: 1, Address: fmt.Sprint("contract ", i), Members: members, Committee: members, Needed: 1, Range: 1000, Depth: 2, Life: 50,
 			Domain: "notes/1",
 		}
-		chain := sequencer.NewChain(declared, ledger.Plain{})
+		chain := sequencertest.NewChain(declared, ledger.Plain{})
 		if i < busy {
 			running.Go(func() { chain.Run(ctx, 5*time.Millisecond) })
 		}

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/runtest"
-	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/sequencer/sequencertest/liar"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 const (
@@ -95,7 +95,7 @@ func besideALiar(t *testing.T, lie liar.Lie) {
 	t.Helper()
 	g := newGroup(t, 5, 3)
 	g.declared.Range, g.declared.Life, g.sleepAfter = lyingRange, lyingRange/2, time.Minute // as conch contract deploy has them to each other
-	g.chain = sequencer.NewChain(g.declared, ledger.Plain{})
+	g.chain = sequencertest.NewChain(g.declared, ledger.Plain{})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -132,7 +132,7 @@ func besideALiar(t *testing.T, lie liar.Lie) {
 	t.Logf("%d payments: half within %v, nine of ten within %v, all but one of a hundred within %v, all within %v; %d entries skipped",
 		len(v.took), v.took[len(v.took)/2], v.took[len(v.took)*9/10], most, worst, g.chain.Skipped())
 	for _, kind := range lie.About() {
-		if g.members[4].lied[kind].Load() == 0 {
+		if _, told := g.members[4].lied.Load(kind); !told {
 			t.Errorf("the liar had no message of kind %v to send: this shows nothing", kind)
 		}
 	}
@@ -169,7 +169,7 @@ func TestALiarWhereBlocksAreRare(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				g := newGroup(t, 5, 3)
 				g.declared.Range, g.declared.Life, g.sleepAfter = 10, 5, time.Minute
-				g.chain = sequencer.NewChain(g.declared, ledger.Plain{})
+				g.chain = sequencertest.NewChain(g.declared, ledger.Plain{})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				var working sync.WaitGroup
 				defer working.Wait()

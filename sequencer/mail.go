@@ -1,9 +1,9 @@
 package sequencer
 
 import (
-	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // The first byte of what is sent says what it is.

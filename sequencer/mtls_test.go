@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/mtls"
 )
@@ -68,7 +69,7 @@ func TestFiveOrganisationsOverTLS(t *testing.T) {
 		declared.Members = append(declared.Members, account(name))
 	}
 	declared.Committee = declared.Members
-	chain := sequencer.NewChain(declared, ledger.Plain{})
+	chain := sequencertest.NewChain(declared, ledger.Plain{})
 	running.Go(func() { chain.Run(ctx, 20*time.Millisecond) })
 
 	nodes := map[string]*sequencer.Node{}
@@ -79,7 +80,7 @@ func TestFiveOrganisationsOverTLS(t *testing.T) {
 		}
 		node, err := sequencer.New(sequencer.Config{
 			Self: account(name), Keys: key(name), Peers: peers, Transport: transport.Endpoint(network[name]),
-			Store: sequencer.NewMemory(), Secret: sha256.Sum256([]byte("salts of " + name)),
+			Store: sequencertest.NewMemory(), Secret: sha256.Sum256([]byte("salts of " + name)),
 			Contracts: []sequencer.Contract{{
 				Declared: declared, Rules: notes.New(account("bank")), Scheme: ledger.Plain{}, Ledger: chain,
 				NudgeAfter: 100 * time.Millisecond,

@@ -3,7 +3,6 @@ package sequencer
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"maps"
 	"runtime"
 	"slices"
@@ -12,31 +11,14 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/step"
-	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
-	"github.com/conchhq/conch/sequencer/wire"
 	"github.com/conchhq/conch/transport"
 )
 
 // Subject is the transport's subject of the sequencer's messages.
 const Subject = "sequencer"
-
-var (
-	// ErrContract means that the node is no member of such a contract.
-	ErrContract = errors.New("no such contract at this node")
-	// ErrConflict means that the key was used before, for something else.
-	ErrConflict = core.ErrConflict
-	// ErrStopped means that the node does not run any more. What it has accepted goes on after its next start.
-	ErrStopped = errors.New("the node is stopped")
-)
-
-// RequestError means that the domain of the contract does not take what a user asks for. Nothing was stored.
-type RequestError struct{ Err error }
-
-func (e *RequestError) Error() string { return e.Err.Error() }
-
-func (e *RequestError) Unwrap() error { return e.Err }
 
 // Node is one organisation's node. Its methods may be called by several goroutines.
 type Node struct {
@@ -60,7 +42,7 @@ type Node struct {
 	stopped chan struct{}
 	group   sync.WaitGroup
 
-	waits   map[waitKey][]chan sender.Result
+	waits   map[waitKey][]chan Result
 	waiting map[uint64]waiting
 	tickets uint64 // the last one
 
@@ -83,7 +65,7 @@ func New(cfg Config) (*Node, error) {
 		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, places: map[string]*place{}, began: time.Now(),
 		inbox: step.NewInbox[func()](), calls: make(chan func(), step.MostAtOnce), jobs: make(chan func(), 256), writes: step.NewInbox[core.Write](),
 		stopped: make(chan struct{}),
-		waits:   map[waitKey][]chan sender.Result{}, waiting: map[uint64]waiting{},
+		waits:   map[waitKey][]chan Result{}, waiting: map[uint64]waiting{},
 		chronicle: newChronicle(), outages: newOutages(),
 	}
 	for a, name := range cfg.Peers {
@@ -229,17 +211,17 @@ func (n *Node) Drain(ctx context.Context, address string, on bool) error {
 }
 
 // Wait returns how an intent ended, when it has.
-func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, error) {
-	told := make(chan sender.Result, 1)
+func (n *Node) Wait(ctx context.Context, contract, key string) (Result, error) {
+	told := make(chan Result, 1)
 	at := waitKey{contract, key}
 	defer n.inbox.Put(func() {
-		left := slices.DeleteFunc(n.waits[at], func(x chan sender.Result) bool { return x == told })
+		left := slices.DeleteFunc(n.waits[at], func(x chan Result) bool { return x == told })
 		if n.waits[at] = left; len(left) == 0 {
 			delete(n.waits, at)
 		}
 	})
 	if err := n.find(ctx, contract, func() { n.waits[at] = append(n.waits[at], told) }); err != nil {
-		return sender.Result{}, err
+		return Result{}, err
 	}
 	if found, _, err := n.cfg.Store.Find(ctx, contract, key); err != nil || found.Ended {
 		return found.Result, err
@@ -248,8 +230,8 @@ func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, e
 	case r := <-told:
 		return r, nil
 	case <-ctx.Done():
-		return sender.Result{}, ctx.Err()
+		return Result{}, ctx.Err()
 	case <-n.stopped:
-		return sender.Result{}, ErrStopped
+		return Result{}, ErrStopped
 	}
 }

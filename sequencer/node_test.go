@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/sequencer/sequencertest/liar"
-	"github.com/conchhq/conch/sequencer/wire"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/memory"
 )
@@ -28,7 +30,7 @@ type group struct {
 	t        testing.TB
 	network  *memory.Network
 	declared ledger.Contract
-	chain    *sequencer.Chain
+	chain    *sequencertest.Chain
 	members  []*organisation
 
 	sleepAfter time.Duration // so short that contracts sleep whenever they can
@@ -48,8 +50,8 @@ type organisation struct {
 	sent   atomic.Int64 // messages
 	keys   sequencer.Keys
 	commit *flaky
-	ledger sequencer.Ledger                    // nil: the group's chain
-	lied   [wire.KindRejected + 1]atomic.Int64 // lies, by what they are about
+	ledger sequencer.Ledger // nil: the group's chain
+	lied   sync.Map         // of which kinds the messages were about which it has lied
 }
 
 func newGroup(t testing.TB, count, needed int) *group {
@@ -58,12 +60,12 @@ func newGroup(t testing.TB, count, needed int) *group {
 	g.declared = ledger.Contract{Chain: 1, Address: "k", Needed: needed, Range: 1000, Depth: 2, Life: 50, Domain: "notes/1"}
 	for i := range count {
 		name := fmt.Sprintf("member-%d", i+1)
-		f := &flaky{Store: sequencer.NewMemory(), chance: rand.New(rand.NewPCG(uint64(i), 3))}
+		f := &flaky{Store: sequencertest.NewMemory(), chance: rand.New(rand.NewPCG(uint64(i), 3))}
 		g.members = append(g.members, &organisation{group: g, name: name, store: f, commit: f, keys: key(name)})
 		g.declared.Members = append(g.declared.Members, account(name))
 	}
 	g.declared.Committee = g.declared.Members
-	g.chain = sequencer.NewChain(g.declared, ledger.Plain{})
+	g.chain = sequencertest.NewChain(g.declared, ledger.Plain{})
 	ctx, stop := context.WithCancel(context.Background())
 	var mining sync.WaitGroup
 	chain := g.chain
@@ -108,7 +110,7 @@ func (o *organisation) start() {
 		}},
 	}
 	if o.lie != nil {
-		cfg = o.lie.Tells(cfg, func(k wire.Kind) { o.lied[k].Add(1) })
+		cfg = o.lie.Tells(cfg, func(kind string) { o.lied.Store(kind, true) })
 	}
 	node, err := sequencer.New(cfg)
 	if err != nil {
@@ -183,7 +185,7 @@ func (f *flaky) fails() (before, after bool) {
 	return f.chance.Float64() < f.odds, f.chance.Float64() < f.odds
 }
 
-func (f *flaky) Write(ctx context.Context, changes []sequencer.Change) ([]sequencer.Twice, error) {
+func (f *flaky) Write(ctx context.Context, changes []core.Change) ([]core.Twice, error) {
 	before, after := f.fails()
 	if before {
 		return nil, errLost

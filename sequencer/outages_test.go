@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/transport/memory"
 )
 
@@ -81,7 +82,7 @@ type many struct {
 	log  *lines
 	off  *atomic.Bool
 
-	chains []*sequencer.Chain
+	chains []*sequencertest.Chain
 	ctx    context.Context //nolint:containedctx // of the test
 }
 
@@ -93,11 +94,11 @@ func newMany(t *testing.T, count int, why func(i int) error) *many {
 func newManyThatSleep(t *testing.T, count int, after time.Duration, why func(i int) error) *many {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	m := &many{log: &lines{}, off: new(atomic.Bool), ctx: ctx, chains: make([]*sequencer.Chain, count)}
+	m := &many{log: &lines{}, off: new(atomic.Bool), ctx: ctx, chains: make([]*sequencertest.Chain, count)}
 	m.off.Store(true)
 	self, other := account("member-1"), account("member-2")
 	cfg := sequencer.Config{
-		Self: self, Keys: key("member-1"), Peers: map[ledger.Account]string{other: "member-2"}, Store: sequencer.NewMemory(), Secret: [32]byte{1},
+		Self: self, Keys: key("member-1"), Peers: map[ledger.Account]string{other: "member-2"}, Store: sequencertest.NewMemory(), Secret: [32]byte{1},
 		Tick: 5 * time.Millisecond, SleepAfter: after, Log: slog.New(slog.NewTextHandler(m.log, nil)), Transport: memory.New(1).Join("member-1"),
 	}
 	var running sync.WaitGroup
@@ -107,7 +108,7 @@ func newManyThatSleep(t *testing.T, count int, after time.Duration, why func(i i
 		declared := ledger.Contract{
 			Chain: 1337, Address: fmt.Sprint("contract ", i), Members: []ledger.Account{self, other}, Committee: []ledger.Account{self}, Needed: 1, Range: 1000, Depth: 2, Life: 50, Domain: "notes/1",
 		}
-		chain := sequencer.NewChain(declared, ledger.Plain{})
+		chain := sequencertest.NewChain(declared, ledger.Plain{})
 		running.Go(func() { chain.Run(ctx, 5*time.Millisecond) })
 		m.chains[i] = chain
 		cfg.Contracts = append(cfg.Contracts, sequencer.Contract{

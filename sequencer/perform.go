@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pause"
-	"github.com/conchhq/conch/sequencer/core"
-	"github.com/conchhq/conch/sequencer/endorser"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/endorser"
+	"github.com/conchhq/conch/sequencer/internal/sender"
 )
 
 // feed has the core take an input, and does what it says. Only the loop calls it.
@@ -61,7 +62,7 @@ func (n *Node) act(a core.Act) {
 	case core.Finished:
 		at := waitKey{a.Contract, a.Key}
 		for _, told := range n.waits[at] {
-			told <- a.Result
+			told <- Result(a.Result)
 		}
 		delete(n.waits, at)
 	case core.Passed:
@@ -99,7 +100,7 @@ func (n *Node) question(a core.Act) {
 			answer := core.Answered{ID: a.ID}
 			found, is, err := n.cfg.Store.Find(n.ctx, a.Contract, a.Key)
 			if answer.Err = err; is {
-				answer.Found = &found.IntentRow
+				answer.Found = &sender.IntentRow{Sequence: found.Sequence, Key: found.Key, Payload: found.Payload, Deadline: found.Deadline}
 			}
 			n.answer(answer)
 		})

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/step"
-	"github.com/conchhq/conch/sequencer/book"
-	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/internal/book"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/model"
+	"github.com/conchhq/conch/sequencer/internal/sender"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
-	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // ended is a ledger that answers nothing since the node has ended.
@@ -57,8 +57,8 @@ func (l *moody) fault() error {
 
 func (l *moody) Submit(context.Context, ledger.Sent) error { return l.fault() }
 
-func (l *moody) Final(context.Context, []ledger.Intent, []ledger.StateID) (ledger.Final, error) {
-	return ledger.Final{}, l.fault()
+func (l *moody) Final(context.Context, []ledger.Intent, []ledger.StateID) (ledger.View, error) {
+	return nil, l.fault()
 }
 
 func (l *moody) Review(ctx context.Context, _ []ledger.Entry) ([]ledger.Entry, string, error) {
@@ -140,7 +140,7 @@ func TestALedgerIsFollowedFromWhereItWas(t *testing.T) {
 // broken is a store that cannot be read.
 type broken struct{ Store }
 
-func (broken) Load(context.Context, string) (Stored, error) { return Stored{}, errMoody }
+func (broken) Load(context.Context, string) (core.Stored, error) { return core.Stored{}, errMoody }
 
 // A start whose store cannot be read ends, and says of which contract.
 func TestAStartWithoutAStore(t *testing.T) {
@@ -164,7 +164,7 @@ func (silent) Follow(ctx context.Context, _ uint64, _ func(any)) error {
 func behind(t *testing.T) *Node {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	k := Contract{Ledger: silent{}, Rules: struct{ domain.Rules }{}, Scheme: ledgertest.Fake{}, Declared: ledger.Contract{
+	k := Contract{Ledger: silent{}, Rules: struct{ domain.Rules }{}, Scheme: model.Fake{}, Declared: ledger.Contract{
 		Chain: 1, Address: "k", Members: []ledger.Account{"a"}, Committee: []ledger.Account{"a"}, Needed: 1, Range: 10, Depth: 3, Life: 6, Domain: "d",
 	}}
 	n := &Node{

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 )
 
 // lone is a group of which one endorsement is enough, and whose first member reaches nobody: it has coordinated an intent of its
@@ -161,7 +161,7 @@ func TestContentsAreOfferedUntilTheEnd(t *testing.T) {
 		defer cancel()
 		g := lone(ctx, t, func(g *group) { // some blocks a second are asked for
 			g.declared.Depth = 150
-			g.chain = sequencer.NewChain(g.declared, ledger.Plain{})
+			g.chain = sequencertest.NewChain(g.declared, ledger.Plain{})
 			go g.chain.Run(ctx, 10*time.Millisecond)
 		})
 		first := g.members[0]
@@ -177,7 +177,7 @@ func TestContentsAreOfferedUntilTheEnd(t *testing.T) {
 }
 
 // deaf is a ledger whose blocks do not come.
-type deaf struct{ *sequencer.Chain }
+type deaf struct{ *sequencertest.Chain }
 
 func (deaf) Follow(ctx context.Context, _ uint64, _ func(any)) error {
 	<-ctx.Done()

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/grants"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // part is how many signatures a worker makes or verifies at a time: a batch has hundreds, which all processors share, and
@@ -118,7 +119,7 @@ func (n *Node) prove(p *place, of core.Prove, then func(core.Proven)) {
 	var lies atomic.Bool
 	n.parts(len(of.Claims), func(i int) {
 		e := of.Claims[i]
-		if lies.Load() || declared.Proven(scheme, of.From, ledger.Entry{Attempt: e.Attempt, Grant: e.Grant, Endorsements: e.Endorsements}) {
+		if lies.Load() || grants.Proven(declared, scheme, of.From, ledger.Entry{Attempt: e.Attempt, Grant: e.Grant, Endorsements: e.Endorsements}) {
 			return
 		}
 		lies.Store(true)

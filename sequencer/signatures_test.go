@@ -4,23 +4,23 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/model"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // signer is the key of a member in the fake scheme.
 type signer ledger.Account
 
 func (s signer) Sign(h ledger.Hash) ([]byte, error) {
-	return ledgertest.Fake{}.Sign(ledger.Account(s), h), nil
+	return model.Fake{}.Sign(ledger.Account(s), h), nil
 }
 
 // witness is node a without a loop, and a contract of it.
 func witness() (*Node, *place) {
 	n := &Node{cfg: Config{Self: "a", Keys: signer("a"), Log: slog.New(slog.DiscardHandler)}}
-	return n, &place{set: &Contract{Scheme: ledgertest.Fake{}, Declared: ledger.Contract{Address: "k"}}}
+	return n, &place{set: &Contract{Scheme: model.Fake{}, Declared: ledger.Contract{Address: "k"}}}
 }
 
 // What is refused is not signed: a liar that asks could use the signature as an endorsement, or as a grant, all the same.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/wire"
 	"github.com/conchhq/conch/transport"
 )
 

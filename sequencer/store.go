@@ -2,31 +2,26 @@ package sequencer
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
-// ErrOver means that the store takes no write of this start of the node any more: another start has begun, elsewhere or here,
-// or the rows are not the node's. What was stored goes on there.
-var ErrOver = errors.New("this start of the node is over")
-
-// Store is a node's database. It is safe for concurrent use.
+// Store is a node's database. It is safe for concurrent use. Package pgstore has one in Postgres, and package sequencertest one in
+// memory; both pass the suite internal/storetest. A store keeps rows of the machines, so another one is written beside these two.
 //
 // What is stored, and nothing else (P41): intents, grants, what was noted of dispatches, and results (as their owner);
 // rows of dispatches (as a coordinator); what is final of the states, and the contents of attempts that were granted or
 // have landed, for members that lack them. What has ended long ago is forgotten ([Store].Trim).
 type Store interface { //nolint:interfacebloat // what a database has to do, and nothing else
 	// Load returns what is stored of a contract.
-	Load(ctx context.Context, contract string) (Stored, error)
+	Load(ctx context.Context, contract string) (core.Stored, error)
 	// Write makes changes durable in one transaction, in order. It returns the intents that were not stored since their
 	// keys have rows already. With an error nothing was written, or the caller cannot know: the same changes may be
 	// written again, and change nothing the second time. After an error that wraps ErrOver the node stops.
-	Write(ctx context.Context, changes []Change) (twice []Twice, err error)
+	Write(ctx context.Context, changes []core.Change) (twice []core.Twice, err error)
 	// Find returns an intent by its user's key, and false if there is none.
 	Find(ctx context.Context, contract, key string) (Found, bool, error)
 	// List returns intents of the node's users, the newest first.
@@ -46,24 +41,25 @@ type Trimmed struct {
 	Attempts int // contents of those that have landed, or that a coordinator has dispatched
 }
 
-// What a core writes and reads.
-type (
-	// Stored is what is stored of a contract.
-	Stored = core.Stored
-	// Change is what one step of a contract's machines stores.
-	Change = core.Change
-	// Twice is an intent that was not stored: its key has another row.
-	Twice = core.Twice
-)
-
 // Found is an intent as it is stored.
 type Found struct {
-	sender.IntentRow
-
+	Sequence ledger.Sequence
+	Key      string // its user's
+	Payload  []byte
+	Deadline uint64    // a block; 0: none
 	Number   uint64    // rises with each intent of the contract; from 1
 	Accepted time.Time // by the store's clock
 	Ended    bool
-	Result   sender.Result // if it has ended
+	Result   Result // if it has ended
+}
+
+// Result is how an intent ended.
+type Result struct {
+	Sequence  ledger.Sequence
+	Confirmed bool        // else reverted
+	Assembled ledger.Hash // of the attempt that landed
+	Block     uint64      // that has it, or a final block that comes after it; of a reverted one, in which that was read, or 0
+	Why       string      // it is reverted
 }
 
 // Filter says which intents to list. What is zero does not limit.

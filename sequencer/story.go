@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/sequencer/internal/sender"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
 )
 
 const (
@@ -29,12 +29,15 @@ type Moment struct {
 	Times     int    // so often it has happened by then, in a row and with the same words; 0: once
 }
 
-// Told is a moment of an intent.
+// Told is a moment of an intent, and the stage that begins with it for its user. The stages are "stored" (the node owns it until it
+// has ended), "dispatched" (it was handed to the chain), "included" (a block of the canonical chain has it), "skipped" (a block has
+// skipped its attempt, and there will be another one), "rewound" (its block is no longer in the canonical chain), "ending" (it is
+// given up, and may still land), and then "confirmed" or "reverted".
 type Told struct {
 	Contract string
 	Sequence ledger.Sequence
-	Key      string       // its user's
-	Stage    sender.Stage // that begins for its user; empty: none
+	Key      string // its user's
+	Stage    string // empty: none begins
 	Moment
 }
 
@@ -117,7 +120,7 @@ func (n *Node) passed(p *place, step sender.Passage) {
 		}
 	}
 	if n.chronicle.add(storyKey{p, step.Sequence}, m) && n.cfg.Told != nil {
-		n.cfg.Told(Told{p.address(), step.Sequence, step.Key, step.Stage, m})
+		n.cfg.Told(Told{p.address(), step.Sequence, step.Key, string(step.Stage), m})
 	}
 }
 

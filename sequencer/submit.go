@@ -3,9 +3,9 @@ package sequencer
 import (
 	"context"
 
-	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/sender"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/memory"
+	"github.com/conchhq/conch/sequencer/internal/sender"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 )
 
 // asks has a member's user ask for something, and waits until it is done.
@@ -43,7 +45,7 @@ func held(t *testing.T, transactions int, forgetAfter time.Duration) (bytes, row
 		}
 		time.Sleep(2 * max(forgetAfter, 0))
 		synctest.Wait()
-		memory, _ := g.members[1].commit.Store.(*sequencer.Memory)
+		memory, _ := g.members[1].commit.Store.(*memory.Store)
 		intents, grants, attempts, states, others := memory.Rows()
 		t.Logf("%d transactions leave %d intents, %d grants, %d attempts, %d states, %d others", transactions, intents, grants, attempts, states, others)
 		rows = intents + grants + attempts + states + others
@@ -168,7 +170,7 @@ func TestForgettingHarmsNothing(t *testing.T) {
 			t.Errorf("the member that was away lacks %d attempts, error %v", status.Missing, err)
 		}
 		for _, o := range g.members[2:] {
-			memory, _ := o.commit.Store.(*sequencer.Memory)
+			memory, _ := o.commit.Store.(*memory.Store)
 			intents, grants, attempts, states, others := memory.Rows()
 			if intents+grants+others > 0 || states == 0 || attempts > states {
 				t.Errorf("%s keeps %d intents, %d grants, %d attempts for %d states, %d others", o.name, intents, grants, attempts, states, others)
@@ -179,12 +181,12 @@ func TestForgettingHarmsNothing(t *testing.T) {
 
 // behind is an endpoint that answers questions about a final block long ago: nothing was there yet.
 type behind struct {
-	*sequencer.Chain
-	of     *sequencer.Chain
+	*sequencertest.Chain
+	of     *sequencertest.Chain
 	behind atomic.Bool
 }
 
-func (b *behind) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.Final, error) {
+func (b *behind) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.View, error) {
 	if b.behind.Load() {
 		return b.of.Final(ctx, intents, states)
 	}
@@ -213,7 +215,7 @@ func TestNothingElseIsGivenUp(t *testing.T) {
 		for _, o := range g.members[:3] {
 			o.halt()
 		}
-		endpoint := &behind{Chain: g.chain, of: sequencer.NewChain(g.declared, ledger.Plain{})}
+		endpoint := &behind{Chain: g.chain, of: sequencertest.NewChain(g.declared, ledger.Plain{})}
 		endpoint.behind.Store(true)
 		late.ledger = endpoint
 		late.start()

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
-	"github.com/conchhq/conch/sequencer/wire"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/memory"
 )
@@ -31,7 +33,7 @@ func newPairOf(t *testing.T) *pairOf {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	w := &pairOf{t: t, ctx: ctx, network: memory.New(7), ended: make(chan error, 1)}
 	w.cfg = sequencer.Config{
-		Self: account("member-1"), Keys: key("member-1"), Store: sequencer.NewMemory(), Transport: w.network.Join("member-1"), Secret: sha256.Sum256([]byte("1")),
+		Self: account("member-1"), Keys: key("member-1"), Store: sequencertest.NewMemory(), Transport: w.network.Join("member-1"), Secret: sha256.Sum256([]byte("1")),
 		Peers: map[ledger.Account]string{account("member-2"): "member-2", account("member-3"): "member-3"}, Tick: 10 * time.Millisecond, SleepAfter: time.Minute, ShareFor: time.Millisecond,
 	}
 	var running sync.WaitGroup
@@ -41,7 +43,7 @@ func newPairOf(t *testing.T) *pairOf {
 		declared := ledger.Contract{
 			Chain: uint64(i + 1), Address: []string{"a", "b"}[i], Members: members, Committee: members[:1], Needed: 1, Range: 1000, Depth: 2, Life: 50, Domain: "notes/1",
 		}
-		chain := sequencer.NewChain(declared, ledger.Plain{})
+		chain := sequencertest.NewChain(declared, ledger.Plain{})
 		running.Go(func() { chain.Run(ctx, 5*time.Millisecond) })
 		w.cfg.Contracts = append(w.cfg.Contracts, sequencer.Contract{
 			Declared: declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: chain, NudgeAfter: 50 * time.Millisecond,
@@ -112,14 +114,14 @@ func (s *stuck) Attempts(ctx context.Context, contract string, all []ledger.Hash
 	return s.Store.Attempts(ctx, contract, all)
 }
 
-func (s *stuck) Load(ctx context.Context, contract string) (sequencer.Stored, error) {
+func (s *stuck) Load(ctx context.Context, contract string) (core.Stored, error) {
 	s.mu.Lock()
 	s.loads[contract]++
 	again := s.loads[contract] > 1
 	s.mu.Unlock()
 	if s.load && again && contract == "a" {
 		<-ctx.Done()
-		return sequencer.Stored{}, ctx.Err()
+		return core.Stored{}, ctx.Err()
 	}
 	return s.Store.Load(ctx, contract)
 }
@@ -146,7 +148,7 @@ var errOther = errors.New("another database error")
 // over is a store whose start is over.
 type over struct{ sequencer.Store }
 
-func (over) Write(context.Context, []sequencer.Change) ([]sequencer.Twice, error) {
+func (over) Write(context.Context, []core.Change) ([]core.Twice, error) {
 	return nil, errors.Join(errOther, sequencer.ErrOver)
 }
 
@@ -323,7 +325,7 @@ type slow struct {
 	held sync.RWMutex
 }
 
-func (s *slow) Write(ctx context.Context, changes []sequencer.Change) ([]sequencer.Twice, error) {
+func (s *slow) Write(ctx context.Context, changes []core.Change) ([]core.Twice, error) {
 	s.held.RLock()
 	defer s.held.RUnlock()
 	return s.Store.Write(ctx, changes)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/internal/core"
 )
 
 // mostWritten is how many changes are made durable in one transaction.
@@ -30,11 +30,11 @@ func (n *Node) write() {
 }
 
 func (n *Node) commit(batch []core.Write) {
-	changes := make([]Change, len(batch))
+	changes := make([]core.Change, len(batch))
 	for i, w := range batch {
 		changes[i] = w.Change
 	}
-	var twice []Twice
+	var twice []core.Twice
 	n.insist("the database does not store", "", func(ctx context.Context) (err error) {
 		twice, err = n.cfg.Store.Write(ctx, changes)
 		return err

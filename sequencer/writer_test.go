@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/conchhq/conch/internal/step"
-	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/internal/core"
 )
 
 // written is a store that says once that it has not stored, and keeps in which order and how many at once it has.
@@ -20,7 +20,7 @@ type written struct {
 	most  int
 }
 
-func (s *written) Write(_ context.Context, changes []Change) ([]Twice, error) {
+func (s *written) Write(_ context.Context, changes []core.Change) ([]core.Twice, error) {
 	s.most = max(s.most, len(changes))
 	if s.fails = !s.fails; s.fails {
 		return nil, errors.New("the answer is lost")
@@ -40,7 +40,7 @@ func TestWritesKeepTheirOrder(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		n := &Node{cfg: Config{Store: store, Log: slog.New(slog.DiscardHandler)}, ctx: ctx, inbox: step.NewInbox[func()](), writes: step.NewInbox[core.Write](), outages: newOutages()}
 		for i := range many {
-			n.writes.Put(core.Write{Change: Change{Contract: strconv.Itoa(i)}})
+			n.writes.Put(core.Write{Change: core.Change{Contract: strconv.Itoa(i)}})
 		}
 		n.group.Go(n.write)
 		for told := 0; told < 3; told += len(n.inbox.Take()) {

@@ -1,7 +1,7 @@
 package txlog
 
 // Budget is how many steps a goal or a query may take. A step is one turn of a loop, or about a microsecond of other work; what counts is that the
-// same goal on the same state takes the same number everywhere. No clock is asked, so a busy machine fails no goal. MostSteps are about
+// same goal on the same state takes the same number everywhere. No clock is asked, so a busy machine fails no goal. A million steps are about
 // a second then, for which the leader's other goals wait, and a third of the usual lease. A query keeps no goal waiting, but a processor busy,
 // and one of the few places for queries taken.
 type Budget struct {

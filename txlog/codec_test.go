@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // Whatever is encoded is read as it was, and has the same hash.
@@ -98,7 +100,7 @@ func TestEveryFieldIsInTheHash(t *testing.T) {
 // Each limit has its error, at the maker's as at the reader's.
 func TestBadEntries(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", MostName+1)
+	long := strings.Repeat("x", limits.MostName+1)
 	for name, c := range map[string]struct {
 		change func(e *Entry)
 		want   error
@@ -111,14 +113,14 @@ func TestBadEntries(t *testing.T) {
 		"a long name":          {func(e *Entry) { e.Leader = long }, ErrMalformed},
 		"a name that is none":  {func(e *Entry) { e.Leader = "\xff" }, ErrMalformed},
 		"no goal id":           {func(e *Entry) { e.GoalID = "" }, ErrMalformed},
-		"a goal id, too long":  {func(e *Entry) { e.GoalID = strings.Repeat("x", MostGoalID+1) }, ErrMalformed},
+		"a goal id, too long":  {func(e *Entry) { e.GoalID = strings.Repeat("x", limits.MostGoalID+1) }, ErrMalformed},
 		"a goal, too large":    {func(e *Entry) { e.Goal = make([]byte, MostGoal+1) }, ErrSize},
-		"a result, too large":  {func(e *Entry) { e.Result = make([]byte, MostResult+1) }, ErrSize},
-		"a fault, too long":    {func(e *Entry) { e.Fault = strings.Repeat("x", MostFault+1) }, ErrSize},
-		"a diff, too large":    {func(e *Entry) { e.Diff = make([]byte, MostDiff+1) }, ErrSize},
-		"effects, too many":    {func(e *Entry) { e.Effects = make([]Effect, MostEffects+1) }, ErrSize},
+		"a result, too large":  {func(e *Entry) { e.Result = make([]byte, limits.MostResult+1) }, ErrSize},
+		"a fault, too long":    {func(e *Entry) { e.Fault = strings.Repeat("x", limits.MostFault+1) }, ErrSize},
+		"a diff, too large":    {func(e *Entry) { e.Diff = make([]byte, limits.MostDiff+1) }, ErrSize},
+		"effects, too many":    {func(e *Entry) { e.Effects = make([]Effect, limits.MostEffects+1) }, ErrSize},
 		"an effect of no kind": {func(e *Entry) { e.Effects = make([]Effect, 1) }, ErrSize},
-		"an effect, too large": {func(e *Entry) { e.Effects = []Effect{{Kind: "x", Body: make([]byte, MostEffect+1)}} }, ErrSize},
+		"an effect, too large": {func(e *Entry) { e.Effects = []Effect{{Kind: "x", Body: make([]byte, limits.MostEffect+1)}} }, ErrSize},
 		"a fault and a diff":   {func(e *Entry) { e.Fault, e.Diff = "x", []byte("x") }, ErrMalformed},
 		"a fault and effects":  {func(e *Entry) { e.Fault, e.Effects = "x", []Effect{{Kind: "x"}} }, ErrMalformed},
 		"a goal with members":  {func(e *Entry) { e.Members = sampleGenesis().Members }, ErrMalformed},
@@ -152,7 +154,7 @@ func TestBadGeneses(t *testing.T) {
 		"no lease":                {func(g *Genesis) { g.LeaseMS = 0 }, ErrSize},
 		"a lease of a day":        {func(g *Genesis) { g.LeaseMS = 86_400_000 }, ErrSize},
 		"no retention":            {func(g *Genesis) { g.Retention = 0 }, ErrSize},
-		"a retention for ever":    {func(g *Genesis) { g.Retention = MostRetention + 1 }, ErrSize},
+		"a retention for ever":    {func(g *Genesis) { g.Retention = limits.MostRetention + 1 }, ErrSize},
 		"no scrub":                {func(g *Genesis) { g.Scrub = 0 }, ErrSize},
 		"no members":              {func(g *Genesis) { g.Members = nil }, ErrSize},
 		"ten members":             {func(g *Genesis) { g.Members = make([]Member, MostMembers+1) }, ErrSize},
@@ -179,7 +181,7 @@ func TestBadGeneses(t *testing.T) {
 // A genesis that leaves out what is usual has it, and what it says stays.
 func TestWhatIsUsual(t *testing.T) {
 	t.Parallel()
-	if g := (Genesis{}).With(); g.LeaseMS != DefaultLease || g.Retention != DefaultRetention || g.Scrub != DefaultScrub {
+	if g := (Genesis{}).With(); g.LeaseMS != defaultLease || g.Retention != DefaultRetention || g.Scrub != defaultScrub {
 		t.Errorf("it is %+v", g)
 	}
 	if g := (Genesis{LeaseMS: 500, Retention: 7, Scrub: 9}).With(); g.LeaseMS != 500 || g.Retention != 7 || g.Scrub != 9 {
@@ -201,7 +203,7 @@ func TestOnlyOneWayToWrite(t *testing.T) {
 		"an endless one":   append(append(bytes.Clone(raw[:index]), bytes.Repeat([]byte{0xff}, 11)...), raw[index+1:]...),
 		"version 0":        append([]byte{0}, raw[1:]...),
 		"a larger version": append([]byte{version + 1}, raw[1:]...),
-		"too many bytes":   make([]byte, MostRecord+1),
+		"too many bytes":   make([]byte, limits.MostRecord+1),
 	} {
 		want := ErrMalformed
 		switch name {
@@ -219,7 +221,7 @@ func TestOnlyOneWayToWrite(t *testing.T) {
 // A reader refuses what is longer than its limit, and numbers that no machine can count to.
 func TestLongNamesAreRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := DecodeHead(Head{Member: strings.Repeat("x", MostName+1)}.Encode()); !errors.Is(err, ErrSize) {
+	if _, err := DecodeHead(Head{Member: strings.Repeat("x", limits.MostName+1)}.Encode()); !errors.Is(err, ErrSize) {
 		t.Errorf("a long name: %v", err)
 	}
 	for _, n := range []uint64{1 << 31, 1 << 32, 1 << 63, 1<<64 - 1} {
@@ -247,7 +249,7 @@ func TestMemoryIsTakenByLength(t *testing.T) {
 			return err
 		},
 		"results": func() error {
-			_, err := Restore(append(bytes.Clone(snapshot[:end-1]), binary.AppendUvarint(nil, MostRetention)...), newToy)
+			_, err := Restore(append(bytes.Clone(snapshot[:end-1]), binary.AppendUvarint(nil, limits.MostRetention)...), newToy)
 			return err
 		},
 	} {

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strconv"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // Copy is a log's content at one index: the state, and what is needed to go on from there. Leader, members and followers
@@ -96,8 +98,8 @@ func (c *Copy) Query(query []byte) ([]byte, error) {
 // Execute runs a goal, and changes nothing. A goal whose effects would find no room among those that wait has failed.
 func (c *Copy) Execute(goal []byte) Outcome {
 	o := Run(c.state, goal)
-	if len(c.effects)+len(o.Effects) > MostPending {
-		return Failed("the outbox is full: " + strconv.Itoa(len(c.effects)) + " effects wait to be performed, of " + strconv.Itoa(MostPending) + " at most")
+	if len(c.effects)+len(o.Effects) > limits.MostPending {
+		return Failed("the outbox is full: " + strconv.Itoa(len(c.effects)) + " effects wait to be performed, of " + strconv.Itoa(limits.MostPending) + " at most")
 	}
 	return o
 }
@@ -213,7 +215,7 @@ func (c *Copy) change(e *Entry, came *Result) error {
 		if c.results[e.GoalID] != nil {
 			return fault(ErrChain, "goal %q is executed a second time", e.GoalID)
 		}
-		if len(c.effects)+len(e.Effects) > MostPending {
+		if len(c.effects)+len(e.Effects) > limits.MostPending {
 			return fault(ErrChain, "entry %d has effects, and %d wait to be performed", e.Index, len(c.effects))
 		}
 		if err := c.state.Apply(e.Diff); err != nil {

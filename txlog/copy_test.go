@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // Two copies that apply the same records are equal: the goal is executed once, at the leader, and
@@ -71,7 +73,7 @@ func TestAFailedGoalChangesNothing(t *testing.T) {
 	c := NewCopy(sampleGenesis(), newToy)
 	other := NewCopy(sampleGenesis(), newToy)
 	state := c.state.Hash()
-	for i, body := range []string{"fail " + strings.Repeat("x", 3*MostFault), "what", "break", "huge", "fail \xff\xfe", "fail", "loop", "deaf"} {
+	for i, body := range []string{"fail " + strings.Repeat("x", 3*limits.MostFault), "what", "break", "huge", "fail \xff\xfe", "fail", "loop", "deaf"} {
 		r := next(t, c, goal(fmt.Sprint(i), body))
 		if r.Fault == "" || r.Diff != nil || r.Effects != nil || c.state.Hash() != state {
 			t.Errorf("goal %.20q has made %+v", body, r.Entry)
@@ -102,7 +104,7 @@ func TestOnlyTheBudgetSaysThatItIsUsedUp(t *testing.T) {
 		}
 	}
 	own := Run(newToy(), []byte("loop")).Fault
-	for _, text := range []string{own, own + strings.Repeat("!", MostFault-len(own)), ErrBudget.Error(), "", "no"} {
+	for _, text := range []string{own, own + strings.Repeat("!", limits.MostFault-len(own)), ErrBudget.Error(), "", "no"} {
 		o := Run(newToy(), []byte("fail "+text))
 		if o.Fault == "" || errors.Is(FaultError(o.Fault), ErrBudget) || o.Check() != nil {
 			t.Errorf("a goal that fails by itself with %.50q has the fault %.80q: %v", text, o.Fault, o.Check())
@@ -138,7 +140,7 @@ func TestAGoalHasABudget(t *testing.T) {
 			t.Errorf("%d: after %d more steps it is over: %v", i, c.steps, got)
 		}
 	}
-	if !over(NewBudget(10), 11) || over(nil, MostSteps+1) {
+	if !over(NewBudget(10), 11) || over(nil, limits.MostSteps+1) {
 		t.Error("more at once than there are, or a limit where there is none")
 	}
 }
@@ -409,15 +411,15 @@ func TestNoWallClockDecides(t *testing.T) {
 func TestTheOutboxIsBounded(t *testing.T) {
 	t.Parallel()
 	c := NewCopy(sampleGenesis(), newToy)
-	for i := range MostPending {
+	for i := range limits.MostPending {
 		next(t, c, goal(fmt.Sprint(i), "mail x"))
 	}
 	whole, err := Restore(c.Snapshot(), newToy)
-	if err != nil || len(whole.Effects()) != MostPending {
+	if err != nil || len(whole.Effects()) != limits.MostPending {
 		t.Fatalf("a full outbox is not restored: %v", err)
 	}
 	r := next(t, c, goal("one more", "mail x"))
-	if !strings.Contains(r.Fault, "outbox") || len(c.Effects()) != MostPending {
+	if !strings.Contains(r.Fault, "outbox") || len(c.Effects()) != limits.MostPending {
 		t.Errorf("one more: %+v, and %d wait", r.Entry, len(c.Effects()))
 	}
 	e := goal("forced", "mail x")
@@ -426,9 +428,9 @@ func TestTheOutboxIsBounded(t *testing.T) {
 		t.Errorf("an entry with one more: %v", err)
 	}
 	performed := of(Performed)
-	performed.Upto = Key{Index: MostPending / 2}
+	performed.Upto = Key{Index: limits.MostPending / 2}
 	next(t, c, performed)
-	if got := c.Effects(); len(got) != MostPending/2 || got[0].Key.Index != MostPending/2+1 {
+	if got := c.Effects(); len(got) != limits.MostPending/2 || got[0].Key.Index != limits.MostPending/2+1 {
 		t.Errorf("then %d wait", len(got))
 	}
 	if r := next(t, c, goal("now", "mail x")); r.Fault != "" {

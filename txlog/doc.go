@@ -1,8 +1,11 @@
-// Package txlog is a log of goals with one leader: the leader executes a goal, the authority stores what came of it, and every node
-// applies the same change to its copy. The authority is a majority of the members (package quorum) or a database (package pgstore):
-// what was acknowledged is not lost while a majority of the members' disks lives, or the database.
+// Package txlog has the words of a log of goals with one leader: the leader executes a goal, an authority stores what came of it, and every node
+// applies the same change to its copy. The authority is a majority of the members or a database: what was acknowledged is not lost while a
+// majority of the members' disks lives, or the database.
 //
-// This package has the words, as values, and the rules that every node checks for itself. It does nothing by itself:
+// To run a log, import package quorum (a module of its own), whose Host is one node of it; or package pgstore, whose Member is one over Postgres.
+// To have a log do something of your own, write a [State], as package kv does; the test kit txlogtest has the suite that it must pass.
+//
+// This package does nothing by itself. It has values, and the rules that every node checks for itself:
 //
 //	Genesis    how a log begins; its hash is the log's name
 //	Entry      one step: a goal with its result and its diff, or another set of members, …
@@ -10,7 +13,7 @@
 //	Head       a member's signed word that the log is committed up to an index
 //	State      a state machine, which goals change; package kv has one
 //	Copy       the content of a log at one index, which takes nothing over that does not fit
-//	Authority  says which entry comes next
+//	Answer     what became of a goal
 //
 // # The chain
 //
@@ -24,10 +27,20 @@
 //	a diff does not fit            ErrDiff: nothing has changed; memory is wrong, here or at the leader
 //	the state comes out otherwise  ErrSpoiled with ErrState: the copy is thrown away and made anew from the store
 //	a goal fails                   an entry with a fault and no diff: nothing of it stays (V3, V4)
-//	the outbox is full             the goal fails: MostPending effects wait to be performed
+//	the outbox is full             the goal fails: 1,024 effects wait to be performed
 //	a goal comes twice             Copy.Admit returns what came of it the first time
 //	the same id, another goal      ErrGoalID
 //	an id from long ago            ErrOld: its result may be forgotten
+//
+// # What a log takes
+//
+//	a goal       64 KiB, an id of 128 bytes, and a million steps (Budget)
+//	an outcome   a result of 4 KiB, a fault of 1 KiB, a diff of 1 MiB, 16 effects of 16 KiB each
+//	the outbox   1,024 effects that wait to be performed
+//	a state      a snapshot of 64 MiB
+//	a log        nine members, names of 128 bytes, results of 32,768 entries
+//
+// # Whom it trusts
 //
 // Members are trusted not to lie: a member that signs heads of what no majority has stored spoils the copies of those that
 // hear it alone. Others notice it, since two heads that differ are kept as evidence.

@@ -3,6 +3,8 @@ package txlog
 import (
 	"slices"
 	"unicode/utf8"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // Kind says what an entry is for.
@@ -80,8 +82,8 @@ func (e *Entry) Check() error {
 		return fault(ErrVersion, "an entry of kind %d", e.Kind)
 	case e.Index == 0 || e.Term == 0:
 		return fault(ErrMalformed, "an entry's index and term are above 0")
-	case e.Leader == "" || len(e.Leader) > MostName || !utf8.ValidString(e.Leader):
-		return fault(ErrMalformed, "a leader's name is a text of 1 to %d bytes", MostName)
+	case e.Leader == "" || len(e.Leader) > limits.MostName || !utf8.ValidString(e.Leader):
+		return fault(ErrMalformed, "a leader's name is a text of 1 to %d bytes", limits.MostName)
 	}
 	if e.Kind != Executed && (e.GoalID != "" || e.Goal != nil || e.Result != nil || e.Fault != "" || e.Diff != nil || e.Effects != nil) {
 		return fault(ErrMalformed, "an entry of kind %s has a goal", e.Kind)
@@ -104,19 +106,26 @@ func (e *Entry) Check() error {
 }
 
 func (e *Entry) checkGoal() error {
-	if err := CheckGoal(e.GoalID, e.Goal); err != nil {
+	if err := (Goal{ID: e.GoalID, Body: e.Goal}).Check(); err != nil {
 		return err
 	}
 	return e.outcome().Check()
 }
 
-// CheckGoal returns the first fault of a goal as a user submits it. The error is ErrMalformed or ErrSize.
-func CheckGoal(id string, goal []byte) error {
+// Goal is what a user wants the state machine to do, under an id of its own, on its way to the entry that says what became of it.
+type Goal struct {
+	ID    string
+	Body  []byte
+	Since uint64 // an index that was committed before the id was made
+}
+
+// Check returns the first fault of a goal. The error is ErrMalformed or ErrSize.
+func (g Goal) Check() error {
 	switch {
-	case id == "" || len(id) > MostGoalID || !utf8.ValidString(id):
-		return fault(ErrMalformed, "a goal's id is a text of 1 to %d bytes", MostGoalID)
-	case len(goal) > MostGoal:
-		return fault(ErrSize, "a goal of %d bytes, of %d at most", len(goal), MostGoal)
+	case g.ID == "" || len(g.ID) > limits.MostGoalID || !utf8.ValidString(g.ID):
+		return fault(ErrMalformed, "a goal's id is a text of 1 to %d bytes", limits.MostGoalID)
+	case len(g.Body) > MostGoal:
+		return fault(ErrSize, "a goal of %d bytes, of %d at most", len(g.Body), MostGoal)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package txlog
 import (
 	"slices"
 	"unicode/utf8"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // Member is a node that decides what the next entry is.
@@ -41,13 +43,13 @@ type Position struct {
 // With returns the genesis with its zero fields set to what is usual.
 func (g Genesis) With() Genesis {
 	if g.LeaseMS == 0 {
-		g.LeaseMS = DefaultLease
+		g.LeaseMS = defaultLease
 	}
 	if g.Retention == 0 {
 		g.Retention = DefaultRetention
 	}
 	if g.Scrub == 0 {
-		g.Scrub = DefaultScrub
+		g.Scrub = defaultScrub
 	}
 	return g
 }
@@ -81,7 +83,7 @@ func (g Genesis) Encode() []byte {
 func DecodeGenesis(b []byte) (Genesis, error) {
 	d := decoder{b: b}
 	d.version()
-	g := Genesis{Namespace: d.text(MostName, "a namespace"), Machine: d.text(MostName, "a machine's name"), Members: d.members()}
+	g := Genesis{Namespace: d.text(limits.MostName, "a namespace"), Machine: d.text(limits.MostName, "a machine's name"), Members: d.members()}
 	g.LeaseMS, g.Retention, g.Scrub = d.number(), d.number(), d.number()
 	g.Nonce, g.Parent, g.State = d.hash(), d.position(), d.hash()
 	if err := d.end(); err != nil {
@@ -96,14 +98,14 @@ func DecodeGenesis(b []byte) (Genesis, error) {
 // Check returns the first fault of the genesis. The error is ErrMalformed or ErrSize.
 func (g Genesis) Check() error {
 	switch {
-	case g.Namespace == "" || len(g.Namespace) > MostName || !utf8.ValidString(g.Namespace):
-		return fault(ErrMalformed, "a namespace is a text of 1 to %d bytes", MostName)
-	case g.Machine == "" || len(g.Machine) > MostName || !utf8.ValidString(g.Machine):
-		return fault(ErrMalformed, "a machine's name is a text of 1 to %d bytes", MostName)
+	case g.Namespace == "" || len(g.Namespace) > limits.MostName || !utf8.ValidString(g.Namespace):
+		return fault(ErrMalformed, "a namespace is a text of 1 to %d bytes", limits.MostName)
+	case g.Machine == "" || len(g.Machine) > limits.MostName || !utf8.ValidString(g.Machine):
+		return fault(ErrMalformed, "a machine's name is a text of 1 to %d bytes", limits.MostName)
 	case g.LeaseMS < LeastLease || g.LeaseMS > MostLease:
 		return fault(ErrSize, "a lease of %d ms; it is from %d to %d", g.LeaseMS, LeastLease, MostLease)
-	case g.Retention == 0 || g.Retention > MostRetention:
-		return fault(ErrSize, "results are kept for 1 to %d entries, not %d", MostRetention, g.Retention)
+	case g.Retention == 0 || g.Retention > limits.MostRetention:
+		return fault(ErrSize, "results are kept for 1 to %d entries, not %d", limits.MostRetention, g.Retention)
 	case g.Scrub == 0:
 		return fault(ErrSize, "a scrub comes after one entry at least")
 	case g.Parent.Log.IsZero() != g.State.IsZero() || g.Parent.Log.IsZero() && g.Parent != (Position{}):
@@ -119,8 +121,8 @@ func CheckMembers(members []Member) error {
 	}
 	for i, m := range members {
 		switch {
-		case m.Name == "" || len(m.Name) > MostName || !utf8.ValidString(m.Name):
-			return fault(ErrMalformed, "a member's name is a text of 1 to %d bytes", MostName)
+		case m.Name == "" || len(m.Name) > limits.MostName || !utf8.ValidString(m.Name):
+			return fault(ErrMalformed, "a member's name is a text of 1 to %d bytes", limits.MostName)
 		case m.Store == 0:
 			return fault(ErrMalformed, "the store of member %s has no id", m.Name)
 		}
@@ -172,7 +174,7 @@ func (e *encoder) members(members []Member) {
 
 func (d *decoder) members() (all []Member) {
 	for range d.count(MostMembers, "members") {
-		all = append(all, Member{Name: d.text(MostName, "a member's name"), Key: d.hash(), Store: d.number()})
+		all = append(all, Member{Name: d.text(limits.MostName, "a member's name"), Key: d.hash(), Store: d.number()})
 	}
 	return all
 }

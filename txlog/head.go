@@ -5,6 +5,8 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/x509"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // Head is a member's word that a log is committed up to an index. Nothing else covers an entry: what a leader signs or
@@ -93,7 +95,7 @@ func (h Head) Encode() []byte {
 func DecodeHead(b []byte) (Head, error) {
 	d := decoder{b: b}
 	d.version()
-	h := Head{Position: d.position(), State: d.hash(), Member: d.text(MostName, "a member's name"), Signature: d.bytes(signatureSize, "a signature")}
+	h := Head{Position: d.position(), State: d.hash(), Member: d.text(limits.MostName, "a member's name"), Signature: d.bytes(signatureSize, "a signature")}
 	if err := d.end(); err != nil {
 		return Head{}, err
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // A record's fields are parts of its bytes, and what a copy keeps of a record is its own: a result of some bytes must not keep an
@@ -36,7 +38,7 @@ func TestWhatACopyKeepsIsItsOwn(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Own(make([]byte, MostRecord+1)); !errors.Is(err, ErrSize) {
+	if _, err := Own(make([]byte, limits.MostRecord+1)); !errors.Is(err, ErrSize) {
 		t.Errorf("too many bytes: %v", err)
 	}
 }

@@ -1,6 +1,10 @@
 package txlog
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
+)
 
 // Record is an entry as it is stored and sent: with its bytes, which never change, and their hash. It is immutable, and cheap
 // to copy; nothing in its Entry may be changed. The zero value has no bytes, and must not be asked for its Entry.
@@ -29,8 +33,8 @@ func Seal(e Entry) (Record, error) {
 		return Record{}, err
 	}
 	raw := encode(&e)
-	if len(raw) > MostRecord {
-		return Record{}, fault(ErrSize, "an entry of %d bytes, of %d at most", len(raw), MostRecord)
+	if len(raw) > limits.MostRecord {
+		return Record{}, fault(ErrSize, "an entry of %d bytes, of %d at most", len(raw), limits.MostRecord)
 	}
 	return seal(e, raw), nil
 }
@@ -38,8 +42,8 @@ func Seal(e Entry) (Record, error) {
 // Open reads the bytes of a record, which it copies. It takes whatever the network or a disk brings. The error is
 // ErrMalformed, ErrSize or ErrVersion.
 func Open(raw []byte) (Record, error) {
-	if len(raw) > MostRecord {
-		return Record{}, fault(ErrSize, "an entry of %d bytes, of %d at most", len(raw), MostRecord)
+	if len(raw) > limits.MostRecord {
+		return Record{}, fault(ErrSize, "an entry of %d bytes, of %d at most", len(raw), limits.MostRecord)
 	}
 	return Own(append([]byte(nil), raw...))
 }
@@ -47,8 +51,8 @@ func Open(raw []byte) (Record, error) {
 // Own reads the bytes of a record as Open does, and keeps them: nobody may change them any more. A record's fields are
 // parts of its bytes.
 func Own(raw []byte) (Record, error) {
-	if len(raw) > MostRecord {
-		return Record{}, fault(ErrSize, "an entry of %d bytes, of %d at most", len(raw), MostRecord)
+	if len(raw) > limits.MostRecord {
+		return Record{}, fault(ErrSize, "an entry of %d bytes, of %d at most", len(raw), limits.MostRecord)
 	}
 	e, err := decode(raw)
 	if err == nil {
@@ -120,14 +124,14 @@ func decode(raw []byte) (Entry, error) {
 		e.Kind = Kind(kind[0])
 	}
 	e.Log, e.Index, e.Term, e.Prev = d.hash(), d.number(), d.number(), d.hash()
-	e.Leader = d.text(MostName, "a leader's name")
+	e.Leader = d.text(limits.MostName, "a leader's name")
 	e.At = int64(d.number())
 	e.State = d.hash()
 	switch e.Kind {
 	case Executed:
-		e.GoalID, e.Goal = d.text(MostGoalID, "a goal's id"), d.bytes(MostGoal, "a goal")
-		e.Result, e.Fault = d.bytes(MostResult, "a result"), d.text(MostFault, "a fault")
-		e.Diff, e.Effects = d.bytes(MostDiff, "a diff"), d.effects()
+		e.GoalID, e.Goal = d.text(limits.MostGoalID, "a goal's id"), d.bytes(MostGoal, "a goal")
+		e.Result, e.Fault = d.bytes(limits.MostResult, "a result"), d.text(limits.MostFault, "a fault")
+		e.Diff, e.Effects = d.bytes(limits.MostDiff, "a diff"), d.effects()
 	case Changed:
 		e.Members = d.members()
 	case Performed:
@@ -145,7 +149,7 @@ func (e *encoder) effect(f Effect) {
 }
 
 func (d *decoder) effect() Effect {
-	return Effect{Kind: d.text(MostName, "an effect's kind"), Body: d.bytes(MostEffect, "an effect")}
+	return Effect{Kind: d.text(limits.MostName, "an effect's kind"), Body: d.bytes(limits.MostEffect, "an effect")}
 }
 
 func (e *encoder) effects(all []Effect) {
@@ -156,7 +160,7 @@ func (e *encoder) effects(all []Effect) {
 }
 
 func (d *decoder) effects() (all []Effect) {
-	for range d.count(MostEffects, "effects") {
+	for range d.count(limits.MostEffects, "effects") {
 		all = append(all, d.effect())
 	}
 	return all

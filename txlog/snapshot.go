@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"maps"
 	"slices"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // Snapshot returns the copy as bytes, from which a node begins that has not read the entries before. Its last record is in
@@ -57,12 +59,12 @@ func (c *Copy) Child(g Genesis) (*Copy, error) {
 // that the genesis says, if the log has a parent. Whether that record is in the log, a head says: the caller has to know.
 // The error is ErrMalformed, ErrSize, ErrVersion or ErrState.
 func Restore(snapshot []byte, makeState func() State) (*Copy, error) {
-	if len(snapshot) > MostSnapshot {
-		return nil, fault(ErrSize, "a snapshot of %d bytes, of %d at most", len(snapshot), MostSnapshot)
+	if len(snapshot) > limits.MostSnapshot {
+		return nil, fault(ErrSize, "a snapshot of %d bytes, of %d at most", len(snapshot), limits.MostSnapshot)
 	}
 	d := decoder{b: snapshot}
 	d.version()
-	genesis, last := d.bytes(MostRecord, "a genesis"), d.bytes(MostRecord, "an entry")
+	genesis, last := d.bytes(limits.MostRecord, "a genesis"), d.bytes(limits.MostRecord, "an entry")
 	if d.err != nil {
 		return nil, d.err
 	}
@@ -94,12 +96,12 @@ func Restore(snapshot []byte, makeState func() State) (*Copy, error) {
 // restore reads what comes after genesis and record.
 func (c *Copy) restore(d *decoder) error {
 	c.members, c.changed = d.members(), c.at.Index
-	for range d.count(MostPending, "effects") {
+	for range d.count(limits.MostPending, "effects") {
 		if p := d.pending(); d.err == nil {
 			c.wait(p)
 		}
 	}
-	for range d.count(MostRetention, "results") {
+	for range d.count(limits.MostRetention, "results") {
 		if of := d.result(); d.err == nil {
 			of.sum = sha256.Sum256(c.item(&of))
 			c.remember(&of)
@@ -160,7 +162,7 @@ func (e *encoder) result(of *Result) {
 
 func (d *decoder) result() Result {
 	return Result{
-		GoalID: d.text(MostGoalID, "a goal's id"), Index: d.number(), Goal: d.hash(),
-		Result: d.bytes(MostResult, "a result"), Fault: d.text(MostFault, "a fault"),
+		GoalID: d.text(limits.MostGoalID, "a goal's id"), Index: d.number(), Goal: d.hash(),
+		Result: d.bytes(limits.MostResult, "a result"), Fault: d.text(limits.MostFault, "a fault"),
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // A snapshot restores to the same copy, which goes on as the other one does.
@@ -114,7 +116,7 @@ func TestSnapshotsThatNoCopyHas(t *testing.T) {
 	if _, err := Restore(child.Snapshot(), newToy); !errors.Is(err, ErrMalformed) {
 		t.Errorf("a record before the first one: %v", err)
 	}
-	if _, err := Restore(make([]byte, MostSnapshot+1), newToy); !errors.Is(err, ErrSize) {
+	if _, err := Restore(make([]byte, limits.MostSnapshot+1), newToy); !errors.Is(err, ErrSize) {
 		t.Errorf("too many bytes: %v", err)
 	}
 }
@@ -140,12 +142,12 @@ func mustLog(t *testing.T) []Record {
 func TestTheLargestSnapshotIsTaken(t *testing.T) {
 	t.Parallel()
 	const heads = 200 // of one result or effect: numbers, a hash
-	largest := MostState + MostRetention*(MostGoalID+MostResult+MostFault+heads) + MostPending*(MostName+MostEffect+heads) + 2*MostRecord
-	if largest > MostSnapshot {
-		t.Errorf("a snapshot may have %d bytes, and Restore takes %d", largest, MostSnapshot)
+	largest := MostState + limits.MostRetention*(limits.MostGoalID+limits.MostResult+limits.MostFault+heads) + limits.MostPending*(limits.MostName+limits.MostEffect+heads) + 2*limits.MostRecord
+	if largest > limits.MostSnapshot {
+		t.Errorf("a snapshot may have %d bytes, and Restore takes %d", largest, limits.MostSnapshot)
 	}
-	if entry := MostGoal + MostGoalID + MostResult + MostFault + MostDiff + MostEffects*(MostName+MostEffect+heads) + heads; entry > MostRecord {
-		t.Errorf("an entry may have %d bytes, and Open takes %d", entry, MostRecord)
+	if entry := MostGoal + limits.MostGoalID + limits.MostResult + limits.MostFault + limits.MostDiff + limits.MostEffects*(limits.MostName+limits.MostEffect+heads) + heads; entry > limits.MostRecord {
+		t.Errorf("an entry may have %d bytes, and Open takes %d", entry, limits.MostRecord)
 	}
 }
 

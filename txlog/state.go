@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // State is a state machine: what the goals of a log change. Package kv has one, and teaches how to write another.
@@ -72,7 +74,7 @@ func Failed(why string) Outcome {
 	if why == "" {
 		why = "it has failed"
 	}
-	for len(why) > MostFault || !utf8.ValidString(why) {
+	for len(why) > limits.MostFault || !utf8.ValidString(why) {
 		why = cut(why)
 	}
 	return Outcome{Fault: why}
@@ -80,10 +82,10 @@ func Failed(why string) Outcome {
 
 // cut shortens a text to its limit and takes out what is no text.
 func cut(s string) string {
-	out := make([]rune, 0, MostFault)
+	out := make([]rune, 0, limits.MostFault)
 	size := 0
 	for _, r := range s {
-		if size += utf8.RuneLen(r); size > MostFault {
+		if size += utf8.RuneLen(r); size > limits.MostFault {
 			break
 		}
 		out = append(out, r)
@@ -94,29 +96,29 @@ func cut(s string) string {
 // Check returns the first limit that the outcome breaks. The error is ErrMalformed or ErrSize.
 func (o Outcome) Check() error {
 	switch {
-	case len(o.Result) > MostResult:
-		return fault(ErrSize, "a result of %d bytes, of %d at most", len(o.Result), MostResult)
-	case len(o.Fault) > MostFault || !utf8.ValidString(o.Fault):
-		return fault(ErrSize, "why a goal has failed is a text of %d bytes at most", MostFault)
+	case len(o.Result) > limits.MostResult:
+		return fault(ErrSize, "a result of %d bytes, of %d at most", len(o.Result), limits.MostResult)
+	case len(o.Fault) > limits.MostFault || !utf8.ValidString(o.Fault):
+		return fault(ErrSize, "why a goal has failed is a text of %d bytes at most", limits.MostFault)
 	case o.Fault != "" && (len(o.Diff) > 0 || len(o.Effects) > 0):
 		return fault(ErrMalformed, "a goal that has failed changes nothing")
-	case len(o.Diff) > MostDiff:
-		return fault(ErrSize, "a diff of %d bytes, of %d at most", len(o.Diff), MostDiff)
-	case len(o.Effects) > MostEffects:
-		return fault(ErrSize, "%d effects, of %d at most", len(o.Effects), MostEffects)
+	case len(o.Diff) > limits.MostDiff:
+		return fault(ErrSize, "a diff of %d bytes, of %d at most", len(o.Diff), limits.MostDiff)
+	case len(o.Effects) > limits.MostEffects:
+		return fault(ErrSize, "%d effects, of %d at most", len(o.Effects), limits.MostEffects)
 	}
 	for _, f := range o.Effects {
-		if f.Kind == "" || len(f.Kind) > MostName || !utf8.ValidString(f.Kind) || len(f.Body) > MostEffect {
-			return fault(ErrSize, "an effect has a kind of 1 to %d bytes and a body of %d at most", MostName, MostEffect)
+		if f.Kind == "" || len(f.Kind) > limits.MostName || !utf8.ValidString(f.Kind) || len(f.Body) > limits.MostEffect {
+			return fault(ErrSize, "an effect has a kind of 1 to %d bytes and a body of %d at most", limits.MostName, limits.MostEffect)
 		}
 	}
 	return nil
 }
 
-// Run executes a goal on a state, and makes an outcome of everything: what breaks a limit or takes more than MostSteps has failed, and so
+// Run executes a goal on a state, and makes an outcome of everything: what breaks a limit or takes more than a million steps (see Budget) has failed, and so
 // has what breaks the state machine, which would otherwise end one leader after another (V3). The limit is a constant, and no word of
 // the genesis: only the leader executes, and everybody else has what came of it in the entry.
-func Run(s State, goal []byte) Outcome { return RunWithin(s, goal, MostSteps) }
+func Run(s State, goal []byte) Outcome { return RunWithin(s, goal, limits.MostSteps) }
 
 // RunWithin is Run with another number of steps.
 func RunWithin(s State, goal []byte, steps int) (o Outcome) {
@@ -139,8 +141,10 @@ func RunWithin(s State, goal []byte, steps int) (o Outcome) {
 	return o
 }
 
-// Ask asks a view. What breaks the state machine is the question's fault, and so is what takes more than MostSteps (ErrBudget).
-func Ask(v View, query []byte) (answer []byte, err error) { return AskWithin(v, query, MostSteps) }
+// Ask asks a view. What breaks the state machine is the question's fault, and so is what takes more than a million steps (ErrBudget).
+func Ask(v View, query []byte) (answer []byte, err error) {
+	return AskWithin(v, query, limits.MostSteps)
+}
 
 // AskWithin is Ask with another number of steps.
 func AskWithin(v View, query []byte, steps int) (answer []byte, err error) {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // toy is a state machine for tests: names with texts. The goal "name=text" sets one, and has the text before as its result;
@@ -34,11 +36,11 @@ func (s *toy) Execute(goal []byte, budget *Budget) Outcome {
 	case word == "deaf":
 		func() {
 			defer func() { _ = recover() }()
-			budget.Spend(MostSteps + 1)
+			budget.Spend(limits.MostSteps + 1)
 		}()
 		return Outcome{Result: []byte("done"), Diff: []byte("x\x00\x00done")}
 	case word == "huge":
-		return Outcome{Diff: make([]byte, MostDiff+1), Effects: []Effect{{Kind: "mail"}}}
+		return Outcome{Diff: make([]byte, limits.MostDiff+1), Effects: []Effect{{Kind: "mail"}}}
 	case word == "mail":
 		return Outcome{Effects: []Effect{{Kind: "mail", Body: []byte(rest)}}}
 	case !sets:
@@ -81,7 +83,7 @@ func (s *toy) Query(query []byte, budget *Budget) ([]byte, error) {
 	case "deaf":
 		func() {
 			defer func() { _ = recover() }()
-			budget.Spend(MostSteps + 1)
+			budget.Spend(limits.MostSteps + 1)
 		}()
 	}
 	return []byte(s.texts[string(query)]), nil

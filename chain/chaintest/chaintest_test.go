@@ -80,13 +80,13 @@ func prepared(t *testing.T, line *chaintest.Line, drafts ...chain.Draft) (all []
 	return all
 }
 
-func where(t *testing.T, line *chaintest.Line, s chain.Signed) chain.Where {
+func where(t *testing.T, line *chaintest.Line, s chain.Signed) string {
 	t.Helper()
 	got, err := line.Probe(t.Context(), []chain.Hash{s.Hash})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got[0].Where
+	return got[0].String()
 }
 
 func verdict(t *testing.T, line *chaintest.Line, s chain.Signed) chain.Verdict {
@@ -104,14 +104,14 @@ func TestLostAnswerIsNotALostCall(t *testing.T) {
 		t.Errorf("the call was lost: got %v, want unknown", v)
 	}
 	line.LoseCalls(0)
-	if w := where(t, line, s); w != chain.Nowhere {
+	if w := where(t, line, s); w != "nowhere" {
 		t.Errorf("the call was lost: the attempt is %v, want nowhere", w)
 	}
 	line.LoseNextAnswer("Submit")
 	if v := verdict(t, line, s); v != chain.Unknown {
 		t.Errorf("the answer was lost: got %v, want unknown", v)
 	}
-	if w := where(t, line, s); w != chain.Pooled {
+	if w := where(t, line, s); w != "pooled" {
 		t.Errorf("only the answer was lost: the attempt is %v, want pooled", w)
 	}
 }
@@ -126,12 +126,12 @@ func TestSilentDropAndResurrection(t *testing.T) {
 			t.Errorf("got %v, want accepted: a full pool drops silently", o)
 		}
 	}
-	if w := where(t, line, s[2]); w != chain.Nowhere {
+	if w := where(t, line, s[2]); w != "nowhere" {
 		t.Errorf("the third attempt in a pool of two is %v, want nowhere", w)
 	}
 	node.Mine()
 	node.Restart(1)
-	if w := where(t, line, s[0]); w != chain.Nowhere {
+	if w := where(t, line, s[0]); w != "nowhere" {
 		t.Errorf("the attempt of a block lost at a restart is %v, want nowhere", w)
 	}
 	if n, _ := line.Next(t.Context(), alice); n != 0 {
@@ -140,7 +140,7 @@ func TestSilentDropAndResurrection(t *testing.T) {
 	line.Submit(t.Context(), s[:2])
 	node.Drop()
 	node.Resurrect()
-	if w := where(t, line, s[0]); w != chain.Pooled {
+	if w := where(t, line, s[0]); w != "pooled" {
 		t.Errorf("the resurrected attempt is %v, want pooled", w)
 	}
 }
@@ -155,7 +155,7 @@ func TestSpike(t *testing.T) {
 		t.Errorf("an attempt below the base fee is %v, want accepted as in real pools", v)
 	}
 	node.Mine()
-	if w := where(t, line, s); w != chain.Pooled {
+	if w := where(t, line, s); w != "pooled" {
 		t.Errorf("the attempt below the base fee is %v, want pooled", w)
 	}
 	raised := prepared(t, line, chain.Draft{Account: alice, Above: s.Fee})[0]
@@ -163,7 +163,7 @@ func TestSpike(t *testing.T) {
 		t.Errorf("the raised attempt is %v, want accepted", v)
 	}
 	node.Mine()
-	if w := where(t, line, raised); w != chain.Included {
+	if w := where(t, line, raised); w != "included" {
 		t.Errorf("the raised attempt is %v, want included", w)
 	}
 }

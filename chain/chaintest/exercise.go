@@ -53,6 +53,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 	}{
 		{"Describe", describe},
 		{"NextCountsTheChain", next},
+		{"Counts", counts},
 		{"PrepareInOrder", prepare},
 		{"PrepareRefuses", refuse},
 		{"PrepareFillerOfTooMuch", fillerAboveTheBlock},
@@ -72,6 +73,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"InclusionsOfOursAlone", inclusionsOfOursAlone},
 		{"Scan", scan},
 		{"Prove", prove},
+		{"BlockByHash", blockByHash},
 		{"Linked", linked},
 		{"Confirm", confirm},
 		{"HeadsFollow", follow},
@@ -171,7 +173,7 @@ func (t *trial) submit(want chain.Verdict, attempts ...chain.Signed) {
 	}
 }
 
-func (t *trial) seen(want chain.Where, attempts ...chain.Signed) []chain.Sighting {
+func (t *trial) seen(want string, attempts ...chain.Signed) []chain.Sighting {
 	t.Helper()
 	hashes := make([]chain.Hash, len(attempts))
 	for i, a := range attempts {
@@ -183,8 +185,8 @@ func (t *trial) seen(want chain.Where, attempts ...chain.Signed) []chain.Sightin
 		t.Fatalf("got %d sightings, want %d, one for each hash", len(sightings), len(hashes))
 	}
 	for i, s := range sightings {
-		if s.Where != want {
-			t.Fatalf("attempt %d is %v, want %v", i, s.Where, want)
+		if s.String() != want {
+			t.Fatalf("attempt %d is %v, want %s", i, s, want)
 		}
 	}
 	return sightings

@@ -22,7 +22,7 @@ func (t *trial) inclusions(submitted bool) {
 	}
 	foreign := t.Foreign(first + 1)
 	t.Seal(ours[0], foreign, ours[1])
-	at := t.seen(chain.Included, ours[0])[0].Block
+	at := t.seen("included", ours[0])[0].Block
 	got, err := t.inBlock(at)
 	t.ok(err)
 	want := []chain.Inclusion{
@@ -80,7 +80,7 @@ func inclusionsOfOursAlone(t *trial) {
 		}
 		t.Seal(block...)
 		var want []chain.Inclusion
-		at := t.seen(chain.Included, block[0])[0].Block
+		at := t.seen("included", block[0])[0].Block
 		for i, s := range block {
 			failed := i < len(calls) && calls[i].Gas == t.BadGas
 			want = append(want, chain.Inclusion{Account: t.Funded, Index: next - uint64(len(block)-i), Hash: s.Hash, Block: at, Failed: failed})

@@ -54,10 +54,10 @@ func prepare(t *trial) {
 			t.Errorf("draft %d: got %+v, want its account, nonce and whether it is a filler, and hash, bytes, gas and fee", i, s)
 		}
 	}
-	t.seen(chain.Nowhere, all[0].Signed, all[2].Signed)
+	t.seen("nowhere", all[0].Signed, all[2].Signed)
 	t.submit(chain.Accepted, all[0].Signed, all[2].Signed)
 	t.Mine()
-	t.seen(chain.Included, all[0].Signed, all[2].Signed)
+	t.seen("included", all[0].Signed, all[2].Signed)
 }
 
 func refuse(t *trial) {
@@ -130,7 +130,7 @@ func (t *trial) filler(gas uint64) chain.Signed {
 	s := t.prepare(chain.Draft{Account: t.Funded, Index: t.next(), Filler: true, Call: chain.Call{Gas: gas}})[0]
 	t.submit(chain.Accepted, s)
 	t.Mine()
-	t.seen(chain.Included, s)
+	t.seen("included", s)
 	return s
 }
 

@@ -1,15 +1,21 @@
 package chaintest
 
-import "github.com/conchhq/conch/chain"
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/conchhq/conch/chain"
+)
 
 func batchOf(t *trial) {
 	d, err := t.Chain.Describe(t.ctx)
 	t.ok(err)
 	attempts := t.attempts(min(d.MaxBatch, 100))
 	t.submit(chain.Accepted, attempts...)
-	t.seen(chain.Pooled, attempts...)
+	t.seen("pooled", attempts...)
 	t.Mine()
-	t.seen(chain.Included, attempts...)
+	t.seen("included", attempts...)
 	if len(t.Chain.Submit(t.ctx, nil)) != 0 {
 		t.Error("got outcomes of no attempts, want none")
 	}
@@ -28,13 +34,13 @@ func replacement(t *trial) {
 	t.submit(chain.Accepted, old)
 	same := t.prepare(chain.Draft{Account: t.Funded, Index: old.Index, Call: chain.Call{To: []byte(t.Poor)}})[0]
 	t.submit(chain.Underpriced, same)
-	t.seen(chain.Pooled, old)
+	t.seen("pooled", old)
 	filler := t.prepare(chain.Draft{Account: t.Funded, Index: old.Index, Filler: true, Above: old.Fee})[0]
 	t.submit(chain.Accepted, filler)
-	t.seen(chain.Nowhere, old)
+	t.seen("nowhere", old)
 	t.submit(chain.Underpriced, old)
 	t.Mine()
-	t.seen(chain.Included, filler)
+	t.seen("included", filler)
 	t.submit(chain.IndexTooLow, old)
 }
 
@@ -46,10 +52,10 @@ func gap(t *trial) {
 	}
 	t.submit(chain.Accepted, attempts[1], attempts[2])
 	t.Mine()
-	t.seen(chain.Pooled, attempts[1], attempts[2])
+	t.seen("pooled", attempts[1], attempts[2])
 	t.submit(chain.Accepted, attempts[0])
 	t.Mine()
-	t.seen(chain.Included, attempts...)
+	t.seen("included", attempts...)
 }
 
 // nonsense begins like a transaction of EIP-1559 and cannot be decoded. A node may call what begins like
@@ -77,11 +83,11 @@ func foreignIndex(t *trial) {
 	ours := t.attempts(1)[0]
 	t.submit(chain.Accepted, ours)
 	t.Mine()
-	t.seen(chain.Included, ours)
+	t.seen("included", ours)
 	foreign := t.Foreign(ours.Index)
 	t.Reorg(1, []chain.Signed{foreign}, nil)
-	t.seen(chain.Nowhere, ours)
-	t.seen(chain.Included, foreign)
+	t.seen("nowhere", ours)
+	t.seen("included", foreign)
 	t.submit(chain.IndexTooLow, ours)
 	if got := t.next(); got != ours.Index+1 {
 		t.Errorf("got next nonce %d, want %d", got, ours.Index+1)
@@ -100,7 +106,7 @@ func probe(t *trial) {
 	t.submit(chain.Accepted, attempts[1])
 	all, err := t.Chain.Probe(t.ctx, []chain.Hash{attempts[2].Hash, attempts[1].Hash, attempts[0].Hash})
 	t.ok(err)
-	if len(all) != 3 || all[0].Where != chain.Nowhere || all[1].Where != chain.Pooled || all[2].Where != chain.Included {
+	if len(all) != 3 || fmt.Sprint(all) != "[nowhere pooled included]" {
 		t.Fatalf("got %+v, want nowhere, pooled, included", all)
 	}
 	head, stop := t.heads(chain.Block{})
@@ -124,13 +130,13 @@ func probeFailed(t *trial) {
 		chain.Draft{Account: t.Funded, Index: first + 1, Call: bad},
 	)
 	t.submit(chain.Accepted, attempts...)
-	for _, s := range t.seen(chain.Pooled, attempts...) {
+	for _, s := range t.seen("pooled", attempts...) {
 		if s.Failed {
 			t.Error("got a failed attempt in the pool, want one that has not failed")
 		}
 	}
 	t.Mine()
-	if seen := t.seen(chain.Included, attempts...); seen[0].Failed || !seen[1].Failed {
+	if seen := t.seen("included", attempts...); seen[0].Failed || !seen[1].Failed {
 		t.Errorf("got %+v, want only the second to have failed", seen)
 	}
 }
@@ -140,8 +146,30 @@ func dropped(t *trial) {
 	ours := t.attempts(1)[0]
 	t.submit(chain.Accepted, ours)
 	t.Drop(ours.Hash)
-	t.seen(chain.Nowhere, ours)
+	t.seen("nowhere", ours)
 	t.submit(chain.Accepted, ours)
 	t.Mine()
-	t.seen(chain.Included, ours)
+	t.seen("included", ours)
+}
+
+// counts checks the nonces of several accounts, and what a pool adds to one.
+func counts(t *trial) {
+	sent := t.attempts(2)
+	t.submit(chain.Accepted, sent...)
+	first, after := sent[0].Index, sent[0].Index+2
+	wants := func(when string, next uint64) {
+		t.Helper()
+		got, err := t.Chain.Counts(t.ctx, []chain.Account{t.Poor, t.Funded})
+		t.ok(err)
+		if !slices.Equal(got, []uint64{0, next}) {
+			t.Errorf("%s: got the next nonces %v, want 0 and %d", when, got, next)
+		}
+		pooled, err := t.Chain.Pooled(t.ctx, t.Funded)
+		if err == nil && pooled != after || err != nil && !errors.Is(err, chain.ErrAnswer) {
+			t.Errorf("%s: got the next nonce %d with the pool, error %v; want %d", when, pooled, err, after)
+		}
+	}
+	wants("in a pool", first)
+	t.Mine()
+	wants("in a block", after)
 }

@@ -6,12 +6,13 @@ import (
 	"iter"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // Heads implements chain.Chain.
 func (l *Line) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn, error] {
 	return func(yield func(chain.Turn, error) bool) {
-		trail := chain.NewTrail(remembered, l.memory.Thread(from)...)
+		trail := ancestry.NewTrail(remembered, l.memory.Thread(from)...)
 		for {
 			turns, wake, err := l.look(ctx, trail)
 			if err != nil {
@@ -37,15 +38,15 @@ func (l *Line) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn
 type wake struct{ node, line <-chan struct{} }
 
 // look reads the head and the final block, and returns what to wait for before the next look.
-func (l *Line) look(ctx context.Context, trail *chain.Trail) (turns []chain.Turn, next wake, err error) {
+func (l *Line) look(ctx context.Context, trail *ancestry.Trail) (turns []chain.Turn, next wake, err error) {
 	l.mu.Lock()
 	next.line = l.turned
 	l.mu.Unlock()
 	lost := l.pass(ctx, "Heads", func() {
 		next.node = l.node.changed
-		if turns, err = trail.Head(l.node.head().Block, l.find); err == nil {
+		if turns, err = trail.TakeHead(l.node.head().Block, l.find); err == nil {
 			var final []chain.Turn
-			final, err = trail.Final(l.node.best[l.node.final].Block, l.linked)
+			final, err = trail.TakeFinal(l.node.best[l.node.final].Block, l.linked)
 			turns = append(turns, final...)
 		}
 	})
@@ -61,11 +62,11 @@ func (l *Line) look(ctx context.Context, trail *chain.Trail) (turns []chain.Turn
 
 // linked reports whether b is an ancestor of oldest. The caller holds the node's lock.
 func (l *Line) linked(oldest, b chain.Block) (bool, error) {
-	var thread chain.Thread
-	if err := thread.Rise(oldest, l.find); err != nil {
+	var thread ancestry.Thread
+	if err := thread.RiseTo(oldest, l.find); err != nil {
 		return false, err
 	}
-	err := thread.Sink(b.Number, l.find)
+	err := thread.SinkTo(b.Number, l.find)
 	return thread.Has(b), err
 }
 

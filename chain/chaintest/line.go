@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 // Line is a chain.Chain: an endpoint of a node, with faults.
 type Line struct {
 	node   *Node
-	memory *chain.Memory
+	memory *ancestry.Memory
 
 	mu          sync.Mutex
 	rand        *rand.Rand
@@ -53,6 +54,23 @@ func (l *Line) Describe(ctx context.Context) (d chain.Description, err error) {
 func (l *Line) Next(ctx context.Context, a chain.Account) (next uint64, err error) {
 	err = l.pass(ctx, "Next", func() { next = l.node.head().states[a].next })
 	return next, err
+}
+
+// Counts implements chain.Chain, by one call for each account.
+func (l *Line) Counts(ctx context.Context, accounts []chain.Account) ([]uint64, error) {
+	counts := make([]uint64, len(accounts))
+	for i, a := range accounts {
+		var err error
+		if counts[i], err = l.Next(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// Replay implements chain.Chain. A node keeps no states to carry a call out on.
+func (l *Line) Replay(context.Context, chain.Account, chain.Call, uint64) (why string, err error) {
+	return "", chain.ErrAnswer
 }
 
 // Prepare implements chain.Chain.
@@ -105,7 +123,7 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 	if d.Stuck && d.Above.Enough(least.Max, tip) {
 		return chain.Signed{}, chain.ErrEnough
 	}
-	fee, err := chain.Bid(suggested, least, d.Above, d.Most, minRaise)
+	fee, err := suggested.Bid(least, d.Above, d.Most, minRaise)
 	if err != nil {
 		return chain.Signed{}, err
 	}
@@ -153,9 +171,9 @@ func (l *Line) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting
 	err := l.pass(ctx, "Probe", func() {
 		for i, h := range hashes {
 			if b := l.node.mined[h]; b != nil {
-				seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: b.Number, Hash: b.Hash}, Failed: b.failed(h)}
+				seen[i] = chain.Sighting{Block: chain.Block{Number: b.Number, Hash: b.Hash}, Failed: b.failed(h)}
 			} else if l.node.pool.has(h) {
-				seen[i].Where = chain.Pooled
+				seen[i].Pooled = true
 			}
 		}
 	})

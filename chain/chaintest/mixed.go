@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // Fork returns a node with the same accounts, blocks and pool, which goes its own way from now on: a
@@ -32,75 +33,92 @@ func (n *Node) Fork() *Node {
 	return f
 }
 
-// Mixed is an endpoint behind which several nodes stand, as a provider's: each call is answered by any of
-// them. It is a chain.Chain.
-type Mixed struct {
-	memory *chain.Memory
+// mixed is an endpoint behind which several nodes stand, as a provider's: each call is answered by any of them.
+type mixed struct {
+	memory *ancestry.Memory
 	mu     sync.Mutex
 	rand   *rand.Rand
 	lines  []*Line
 }
 
-var _ chain.Chain = (*Mixed)(nil)
-
-// NewMixed makes an endpoint of several lines.
-func NewMixed(seed uint64, lines ...*Line) *Mixed {
-	return &Mixed{memory: chain.NewMemory(remembered), rand: rand.New(rand.NewPCG(seed, 4)), lines: lines}
+// NewMixed makes an endpoint of several lines: each call is answered by any of them.
+func NewMixed(seed uint64, lines ...*Line) chain.Chain {
+	return &mixed{memory: ancestry.NewMemory(remembered), rand: rand.New(rand.NewPCG(seed, 4)), lines: lines}
 }
 
-func (m *Mixed) any() *Line {
+func (m *mixed) any() *Line {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.lines[m.rand.IntN(len(m.lines))]
 }
 
 // Describe implements chain.Chain.
-func (m *Mixed) Describe(ctx context.Context) (chain.Description, error) {
+func (m *mixed) Describe(ctx context.Context) (chain.Description, error) {
 	return m.any().Describe(ctx)
 }
 
 // Next implements chain.Chain.
-func (m *Mixed) Next(ctx context.Context, a chain.Account) (uint64, error) {
+func (m *mixed) Next(ctx context.Context, a chain.Account) (uint64, error) {
 	return m.any().Next(ctx, a)
 }
 
+// Counts implements chain.Chain.
+func (m *mixed) Counts(ctx context.Context, accounts []chain.Account) ([]uint64, error) {
+	return m.any().Counts(ctx, accounts)
+}
+
+// Pooled implements chain.Chain.
+func (m *mixed) Pooled(ctx context.Context, a chain.Account) (uint64, error) {
+	return m.any().Pooled(ctx, a)
+}
+
 // Prepare implements chain.Chain.
-func (m *Mixed) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
+func (m *mixed) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
 	return m.any().Prepare(ctx, drafts)
 }
 
 // Submit implements chain.Chain.
-func (m *Mixed) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outcome {
+func (m *mixed) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outcome {
 	return m.any().Submit(ctx, attempts)
 }
 
 // Probe implements chain.Chain.
-func (m *Mixed) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
+func (m *mixed) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
 	return m.any().Probe(ctx, hashes)
 }
 
 // Scan implements chain.Chain.
-func (m *Mixed) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) ([]chain.Inclusion, uint64, error) {
+func (m *mixed) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) ([]chain.Inclusion, uint64, error) {
 	return m.any().Scan(ctx, of, a, from, most)
 }
 
 // Prove implements chain.Chain.
-func (m *Mixed) Prove(ctx context.Context, hash chain.Hash) (chain.Proven, error) {
+func (m *mixed) Prove(ctx context.Context, hash chain.Hash) (chain.Draft, error) {
 	return m.any().Prove(ctx, hash)
 }
 
+// Block implements chain.Chain.
+func (m *mixed) Block(ctx context.Context, h chain.Hash) (chain.Block, error) {
+	return m.any().Block(ctx, h)
+}
+
+// Replay implements chain.Chain.
+func (m *mixed) Replay(ctx context.Context, from chain.Account, call chain.Call, height uint64) (string, error) {
+	return m.any().Replay(ctx, from, call, height)
+}
+
 // Linked implements chain.Chain.
-func (m *Mixed) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) ([]bool, error) {
+func (m *mixed) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) ([]bool, error) {
 	return m.any().Linked(ctx, of, blocks)
 }
 
 // Confirm implements chain.Chain.
-func (m *Mixed) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
+func (m *mixed) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
 	return m.any().Confirm(ctx, claims)
 }
 
 // Inclusions implements chain.Chain.
-func (m *Mixed) Inclusions(ctx context.Context, at chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
+func (m *mixed) Inclusions(ctx context.Context, at chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
 	return m.any().Inclusions(ctx, at, accounts)
 }
 
@@ -108,7 +126,7 @@ func (m *Mixed) Inclusions(ctx context.Context, at chain.Block, accounts []chain
 const looks = 500 * time.Millisecond
 
 // lookIn is look for an endpoint of several nodes.
-func (l *Line) lookIn(ctx context.Context, trail *chain.Trail, doubt *chain.Doubt) ([]chain.Turn, error) {
+func (l *Line) lookIn(ctx context.Context, trail *ancestry.Trail, doubt *ancestry.Doubt) ([]chain.Turn, error) {
 	last, following := trail.Below(0)
 	l.node.mu.Lock()
 	passes := doubt.Passes(last, l.node.head().Block)
@@ -127,10 +145,10 @@ func (l *Line) lookIn(ctx context.Context, trail *chain.Trail, doubt *chain.Doub
 }
 
 // Heads implements chain.Chain.
-func (m *Mixed) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn, error] {
+func (m *mixed) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn, error] {
 	return func(yield func(chain.Turn, error) bool) {
-		trail := chain.NewTrail(remembered, m.memory.Thread(from)...)
-		var doubt chain.Doubt
+		trail := ancestry.NewTrail(remembered, m.memory.Thread(from)...)
+		var doubt ancestry.Doubt
 		poll := time.NewTicker(looks)
 		defer poll.Stop()
 		for {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // Config configures a Node. The zero Config is a small chain without limits or finality.
@@ -107,7 +108,7 @@ func (n *Node) Line() *Line {
 	defer n.mu.Unlock()
 	return &Line{
 		node: n, rand: rand.New(rand.NewPCG(n.rand.Uint64(), 2)),
-		memory: chain.NewMemory(remembered), turned: make(chan struct{}),
+		memory: ancestry.NewMemory(remembered), turned: make(chan struct{}),
 	}
 }
 

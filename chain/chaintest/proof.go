@@ -5,20 +5,21 @@ import (
 	"fmt"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // Scan implements chain.Chain.
 func (l *Line) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) (found []chain.Inclusion, next uint64, err error) {
 	fault := l.pass(ctx, "Scan", func() {
 		next = max(from, min(from+uint64(most), of.Number+1))
-		var thread chain.Thread
+		var thread ancestry.Thread
 		top, known := l.node.known[of.Hash]
 		if !known {
 			err = fmt.Errorf("%w: the node does not know block %v", chain.ErrThread, of.Hash)
 			return
 		}
-		if err = thread.Rise(top.Block, l.find); err == nil {
-			err = thread.Sink(min(from, of.Number), l.find)
+		if err = thread.RiseTo(top.Block, l.find); err == nil {
+			err = thread.SinkTo(min(from, of.Number), l.find)
 		}
 		for n := from; n < next && err == nil; n++ {
 			b, _ := thread.At(n)
@@ -31,7 +32,7 @@ func (l *Line) Scan(ctx context.Context, of chain.Block, a chain.Account, from u
 	return found, next, err
 }
 
-// Block implements chain.Finder.
+// Block implements chain.Chain.
 func (l *Line) Block(ctx context.Context, h chain.Hash) (b chain.Block, err error) {
 	fault := l.pass(ctx, "Block", func() { b, err = l.find(h) })
 	if fault != nil {
@@ -40,7 +41,7 @@ func (l *Line) Block(ctx context.Context, h chain.Hash) (b chain.Block, err erro
 	return b, err
 }
 
-// Pooled implements chain.Pooler.
+// Pooled implements chain.Chain.
 func (l *Line) Pooled(ctx context.Context, a chain.Account) (next uint64, err error) {
 	err = l.pass(ctx, "Pooled", func() {
 		next = l.node.head().states[a].next
@@ -52,14 +53,14 @@ func (l *Line) Pooled(ctx context.Context, a chain.Account) (next uint64, err er
 }
 
 // Prove implements chain.Chain.
-func (l *Line) Prove(ctx context.Context, hash chain.Hash) (p chain.Proven, err error) {
+func (l *Line) Prove(ctx context.Context, hash chain.Hash) (p chain.Draft, err error) {
 	fault := l.pass(ctx, "Prove", func() {
 		tx, known := l.node.transaction(hash)
 		if !known {
 			err = fmt.Errorf("%w: transaction %v", chain.ErrNotFound, hash)
 			return
 		}
-		p = chain.Proven{Account: tx.account(), Index: tx.Index, Hash: hash, Call: chain.Call{To: tx.To, Value: tx.Value, Data: tx.Data, Gas: tx.Gas}}
+		p = chain.Draft{Account: tx.account(), Index: tx.Index, Call: chain.Call{To: tx.To, Value: tx.Value, Data: tx.Data, Gas: tx.Gas}}
 	})
 	if fault != nil {
 		err = fault
@@ -85,7 +86,7 @@ func (n *Node) transaction(hash chain.Hash) (transaction, bool) {
 // Linked implements chain.Chain.
 func (l *Line) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) (linked []bool, err error) {
 	fault := l.pass(ctx, "Linked", func() {
-		thread, to := chain.Thread{}, of.Number
+		thread, to := ancestry.Thread{}, of.Number
 		for _, b := range blocks {
 			to = min(to, b.Number)
 		}
@@ -94,8 +95,8 @@ func (l *Line) Linked(ctx context.Context, of chain.Block, blocks []chain.Block)
 			err = fmt.Errorf("%w: the node does not know block %v", chain.ErrThread, of.Hash)
 			return
 		}
-		if err = thread.Rise(from.Block, l.find); err == nil {
-			err = thread.Sink(to, l.find)
+		if err = thread.RiseTo(from.Block, l.find); err == nil {
+			err = thread.SinkTo(to, l.find)
 		}
 		for _, b := range blocks {
 			linked = append(linked, thread.Has(b))

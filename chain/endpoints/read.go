@@ -32,16 +32,12 @@ func read[T any](ctx context.Context, s *Set, ask func(chain.Chain) (T, error)) 
 	return got, errors.Join(faults...)
 }
 
-var _ chain.Replayer = (*Set)(nil)
-
-// Replay implements chain.Replayer. That an endpoint cannot say, since it no longer has the state perhaps, is not held against it.
+// Replay implements chain.Chain. That an endpoint cannot say, since it no longer has the state perhaps, is not held against it.
 func (s *Set) Replay(ctx context.Context, from chain.Account, call chain.Call, height uint64) (why string, err error) {
 	err = chain.ErrAnswer
 	for _, m := range s.order() {
-		if r, can := m.Chain.(chain.Replayer); can {
-			if why, err = r.Replay(ctx, from, call, height); err == nil {
-				break
-			}
+		if why, err = m.Chain.Replay(ctx, from, call, height); err == nil {
+			break
 		}
 	}
 	return why, err
@@ -114,19 +110,14 @@ func (s *Set) Next(ctx context.Context, a chain.Account) (uint64, error) {
 	return read(ctx, s, func(c chain.Chain) (uint64, error) { return c.Next(ctx, a) })
 }
 
-// Block implements chain.Finder.
+// Block implements chain.Chain.
 func (s *Set) Block(ctx context.Context, hash chain.Hash) (chain.Block, error) {
-	return read(ctx, s, func(c chain.Chain) (chain.Block, error) {
-		if f, can := c.(chain.Finder); can {
-			return f.Block(ctx, hash)
-		}
-		return chain.Block{}, fmt.Errorf("%w: it cannot look blocks up", chain.ErrThread)
-	})
+	return read(ctx, s, func(c chain.Chain) (chain.Block, error) { return c.Block(ctx, hash) })
 }
 
-// Counts implements chain.Counter.
+// Counts implements chain.Chain.
 func (s *Set) Counts(ctx context.Context, accounts []chain.Account) ([]uint64, error) {
-	return read(ctx, s, func(c chain.Chain) ([]uint64, error) { return chain.Counts(ctx, c, accounts) })
+	return read(ctx, s, func(c chain.Chain) ([]uint64, error) { return c.Counts(ctx, accounts) })
 }
 
 // Prepare implements chain.Chain.
@@ -150,8 +141,8 @@ func (s *Set) Scan(ctx context.Context, of chain.Block, a chain.Account, from ui
 }
 
 // Prove implements chain.Chain.
-func (s *Set) Prove(ctx context.Context, hash chain.Hash) (chain.Proven, error) {
-	return read(ctx, s, func(c chain.Chain) (chain.Proven, error) { return c.Prove(ctx, hash) })
+func (s *Set) Prove(ctx context.Context, hash chain.Hash) (chain.Draft, error) {
+	return read(ctx, s, func(c chain.Chain) (chain.Draft, error) { return c.Prove(ctx, hash) })
 }
 
 // Linked implements chain.Chain.
@@ -164,15 +155,11 @@ func (s *Set) Inclusions(ctx context.Context, block chain.Block, accounts []chai
 	return read(ctx, s, func(c chain.Chain) ([]chain.Inclusion, error) { return c.Inclusions(ctx, block, accounts) })
 }
 
-// Pooled implements chain.Pooler. It returns the highest answer: one pool may have what others lack.
+// Pooled implements chain.Chain. It returns the highest answer: one pool may have what others lack.
 func (s *Set) Pooled(ctx context.Context, a chain.Account) (highest uint64, err error) {
 	answers := 0
 	for _, m := range s.members {
-		p, can := m.Chain.(chain.Pooler)
-		if !can {
-			continue
-		}
-		n, fault := p.Pooled(ctx, a)
+		n, fault := m.Chain.Pooled(ctx, a)
 		if fault != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", m.Name, fault))
 			continue

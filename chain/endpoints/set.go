@@ -46,11 +46,7 @@ type Set struct {
 	genesis chain.Hash
 }
 
-var (
-	_ chain.Chain   = (*Set)(nil)
-	_ chain.Counter = (*Set)(nil)
-	_ chain.Pooler  = (*Set)(nil)
-)
+var _ chain.Chain = (*Set)(nil)
 
 // member is an endpoint with what is known of it.
 type member struct {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
-	"github.com/conchhq/conch/chain/evm/evmtest"
+	"github.com/conchhq/conch/chain/evm/internal/providertest"
 )
 
 // An endpoint that is of no use is named in the error, soon, and a chain beside it goes on.
@@ -17,20 +17,20 @@ func TestBadEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
-		evmtest.Transport
+		providertest.Transport
 	}{
-		{"a page", evmtest.Page(200, "<html><body>Welcome</body></html>")},
-		{"a page with a status", evmtest.Page(502, "<html><body>Bad Gateway</body></html>")},
-		{"an error with the id null", evmtest.ErrorUnder(200, -32603, "internal error")},
-		{"an error under a status", evmtest.ErrorUnder(503, -32000, "no healthy backend")},
-		{"half an answer", evmtest.Half()},
-		{"nothing", evmtest.Page(200, "")},
-		{"silence", evmtest.Silent()},
+		{"a page", providertest.Page(200, "<html><body>Welcome</body></html>")},
+		{"a page with a status", providertest.Page(502, "<html><body>Bad Gateway</body></html>")},
+		{"an error with the id null", providertest.ErrorUnder(200, -32603, "internal error")},
+		{"an error under a status", providertest.ErrorUnder(503, -32000, "no healthy backend")},
+		{"half an answer", providertest.Half()},
+		{"nothing", providertest.Page(200, "")},
+		{"silence", providertest.Silent()},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			upstream := evmtest.NodeAt(t, serve(t, healthy))
-			p := evmtest.Start(t, upstream, evmtest.Profile{Install: func(p *evmtest.Provider) { p.Carries(c.Transport) }})
+			upstream := providertest.NodeAt(t, serve(t, healthy))
+			p := providertest.Start(t, upstream, providertest.Profile{Install: func(p *providertest.Provider) { p.Carries(c.Transport) }})
 			bad := open(t, endpointAt(p.HTTP(), 200*time.Millisecond))
 			good := open(t, endpointAt(upstream.HTTP, 0))
 			failed := make(chan error, 1)
@@ -56,8 +56,8 @@ func TestBadEndpoints(t *testing.T) {
 // The answers to a batch may come in any order, and twice.
 func TestAnswersOutOfOrder(t *testing.T) {
 	t.Parallel()
-	for name, transport := range map[string]evmtest.Transport{"shuffled": evmtest.Shuffled(), "doubled": evmtest.Doubled()} {
-		p := evmtest.Start(t, evmtest.NodeAt(t, serve(t, healthy)), evmtest.Profile{Install: func(p *evmtest.Provider) { p.Carries(transport) }})
+	for name, transport := range map[string]providertest.Transport{"shuffled": providertest.Shuffled(), "doubled": providertest.Doubled()} {
+		p := providertest.Start(t, providertest.NodeAt(t, serve(t, healthy)), providertest.Profile{Install: func(p *providertest.Provider) { p.Carries(transport) }})
 		c := open(t, endpointAt(p.HTTP(), 0))
 		for range 20 {
 			if d, err := c.Describe(t.Context()); err != nil || d.BlockGas != 30_000_000 {
@@ -81,17 +81,17 @@ func TestEndlessAnswer(t *testing.T) {
 			t.Errorf("%d bytes of one answer were taken, want about %d", n, most)
 		}
 	})
-	endless := evmtest.Endless(32*most, func(total int) { sent.Store(int64(total)) })
+	endless := providertest.Endless(32*most, func(total int) { sent.Store(int64(total)) })
 	for name, c := range map[string]struct {
-		evmtest.Transport
+		providertest.Transport
 		socket bool
 	}{
 		"over HTTP":        {endless, false},
-		"over a WebSocket": {evmtest.Page(200, strings.Repeat(" ", 2*most)), true},
+		"over a WebSocket": {providertest.Page(200, strings.Repeat(" ", 2*most)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := evmtest.Start(t, evmtest.NodeAt(t, serve(t, healthy)), evmtest.Profile{Install: func(p *evmtest.Provider) { p.Carries(c.Transport) }})
+			p := providertest.Start(t, providertest.NodeAt(t, serve(t, healthy)), providertest.Profile{Install: func(p *providertest.Provider) { p.Carries(c.Transport) }})
 			cfg := endpointAt(p.HTTP(), time.Minute)
 			if c.socket {
 				cfg.URL = p.WS()
@@ -116,9 +116,9 @@ func TestEndlessAnswer(t *testing.T) {
 // An answer that comes in drops without an end is over with the time of a request.
 func TestEndlessDrops(t *testing.T) {
 	t.Parallel()
-	drops := evmtest.Trickle(1<<20, 5*time.Millisecond)
-	p := evmtest.Start(t, evmtest.NodeAt(t, serve(t, healthy)), evmtest.Profile{Install: func(p *evmtest.Provider) {
-		p.Carries(drops, evmtest.Page(200, strings.Repeat(" ", 1<<20)))
+	drops := providertest.Trickle(1<<20, 5*time.Millisecond)
+	p := providertest.Start(t, providertest.NodeAt(t, serve(t, healthy)), providertest.Profile{Install: func(p *providertest.Provider) {
+		p.Carries(drops, providertest.Page(200, strings.Repeat(" ", 1<<20)))
 	}})
 	_, err := open(t, endpointAt(p.HTTP(), 200*time.Millisecond)).Describe(t.Context())
 	if !errors.Is(err, chain.ErrUnreachable) || !strings.Contains(err.Error(), p.Host()) {

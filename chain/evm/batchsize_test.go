@@ -15,7 +15,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
-	"github.com/conchhq/conch/chain/evm/evmtest"
+	"github.com/conchhq/conch/chain/evm/internal/providertest"
 )
 
 // W18: however an endpoint refuses large requests, reads are complete and each attempt is sent; what it
@@ -68,9 +68,9 @@ func TestAnswersShrink(t *testing.T) {
 			node := &frugal{most: 1000, sent: map[string]int{}}
 			server := httptest.NewServer(node)
 			t.Cleanup(server.Close)
-			p := evmtest.Start(t, evmtest.NodeAt(t, server.URL), evmtest.Profile{Install: func(p *evmtest.Provider) {
+			p := providertest.Start(t, providertest.NodeAt(t, server.URL), providertest.Profile{Install: func(p *providertest.Provider) {
 				if cfg.MaxAnswer == 0 {
-					p.Carries(evmtest.AnswerLimit(limit))
+					p.Carries(providertest.AnswerLimit(limit))
 				}
 			}})
 			cfg.ChainID, cfg.URL = 1337, p.HTTP()

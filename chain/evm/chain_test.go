@@ -137,7 +137,7 @@ func TestKilledNode(t *testing.T) {
 		t.Error("the block that the node lost was not reverted")
 	}
 	for _, s := range append(mined, pooled...) {
-		if w := where(t, c, s); w != chain.Nowhere {
+		if w := where(t, c, s); w != "nowhere" {
 			t.Errorf("after the node was killed nonce %d is %v, want nowhere", s.Index, w)
 		}
 	}
@@ -181,7 +181,7 @@ func TestFundsCome(t *testing.T) {
 	sent := prepared(t, c, draft)
 	send(t, c, sent, chain.Accepted)
 	n.mine()
-	if w := where(t, c, sent[0]); w != chain.Included {
+	if w := where(t, c, sent[0]); w != "included" {
 		t.Errorf("with funds the attempt is %v, want included", w)
 	}
 }
@@ -205,7 +205,7 @@ func TestSilentDrop(t *testing.T) {
 	}
 	n.mine()
 	for i, s := range attempts {
-		if accepted[i] && where(t, c, s) == chain.Nowhere {
+		if accepted[i] && where(t, c, s) == "nowhere" {
 			gone++
 		}
 	}
@@ -275,13 +275,13 @@ func send(t testing.TB, c chain.Chain, attempts []chain.Signed, want chain.Verdi
 	}
 }
 
-func where(t testing.TB, c chain.Chain, s chain.Signed) chain.Where {
+func where(t testing.TB, c chain.Chain, s chain.Signed) string {
 	t.Helper()
 	seen, err := c.Probe(context.Background(), []chain.Hash{s.Hash})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seen[0].Where
+	return seen[0].String()
 }
 
 // headOf returns the first block applied after a block, or the head after the zero Block.

@@ -11,13 +11,14 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
 )
 
 // Confirm implements chain.Chain. It asks this endpoint anew for all of it: for its head and final block, for
 // the links from the head down, for the blocks' transactions, and for the receipts of those that failed (W2).
 // About a nonce alone it asks for the count as of the claim's block, by its hash (W14).
 func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
-	ctx = urgently(ctx, urgentLooks)
+	ctx = budget.Urgently(ctx, budget.Looks)
 	f, err := c.known(ctx)
 	if err != nil {
 		return nil, err

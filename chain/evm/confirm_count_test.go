@@ -88,7 +88,7 @@ func TestMissingReceiptsAreAskedForAgain(t *testing.T) {
 		hashes = append(hashes, chain.Hash(branchBlock(true, 1000+i)))
 	}
 	seen, err := c.Probe(t.Context(), hashes)
-	if err != nil || len(seen) != many || seen[many-1].Where != chain.Included {
+	if err != nil || len(seen) != many || !seen[many-1].Included() {
 		t.Fatalf("got %v, %v, want all of them included", seen, err)
 	}
 	mu.Lock()

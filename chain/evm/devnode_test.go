@@ -23,7 +23,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/chaintest"
 	"github.com/conchhq/conch/chain/evm"
-	"github.com/conchhq/conch/chain/evm/evmtest"
+	"github.com/conchhq/conch/chain/evm/internal/providertest"
 	"github.com/conchhq/conch/internal/proctest"
 	"github.com/conchhq/conch/internal/runtest"
 )
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 // binary builds the node, once.
 func binary(t testing.TB) string {
 	t.Helper()
-	return evmtest.Program(t, filepath.Join("cmd", "conch-devnode"))
+	return providertest.Program(t, filepath.Join("cmd", "conch-devnode"))
 }
 
 // devnode is a running conch-devnode.

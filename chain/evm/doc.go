@@ -28,6 +28,14 @@
 //   - Next at chain.Final reads the state of an older block. A node that has pruned that state
 //     answers with an error.
 //
+// # Reading order
+//
+// driver.go has the driver and what it knows of its chain. The line to the endpoint: endpoint.go, then line.go, transport.go
+// and read.go; limits.go and batchsize.go say what it takes, and internal/budget lets through no more. Blocks: header.go,
+// heads.go, links.go, finality.go. Transactions in them: inclusions.go, probe.go, receipts.go, scan.go, confirm.go. Signing:
+// market.go, gas.go, prepare.go, and the signers. Sending: submit.go, then verdict.go, refusal.go and phrases.go, which read
+// a node's words.
+//
 // # Secrets
 //
 // The URL may carry a secret, which appears in requests only: errors and prints show scheme and

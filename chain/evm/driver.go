@@ -12,6 +12,8 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // remembered is the depth, in blocks, of the deepest reorganisation that can be followed.
@@ -22,7 +24,7 @@ type Chain struct {
 	cfg       Config
 	endpoint  *endpoint
 	keys      *Keys
-	memory    *chain.Memory
+	memory    *ancestry.Memory
 	submitted submitted
 	binary    binaryReceipts
 	quotes    quotes
@@ -58,7 +60,7 @@ func New(cfg Config) (*Chain, error) {
 	cfg = cfg.withDefaults()
 	ep := newEndpoint(cfg)
 	cfg.URL, cfg.Header = ep.shown, nil // only the endpoint keeps the secrets
-	c := &Chain{cfg: cfg, endpoint: ep, keys: cfg.Keys, memory: chain.NewMemory(remembered), linkPatience: linkPatience}
+	c := &Chain{cfg: cfg, endpoint: ep, keys: cfg.Keys, memory: ancestry.NewMemory(remembered), linkPatience: linkPatience}
 	c.followed.memory = c.memory
 	for _, s := range cfg.Signers {
 		c.keys.Add(s)
@@ -68,7 +70,7 @@ func New(cfg Config) (*Chain, error) {
 }
 
 // Allow replaces Config.MaxCallsPerSecond, if that is set, by another rate above 0: what other processes leave of it.
-func (c *Chain) Allow(callsPerSecond float64) { c.endpoint.budget.limit(callsPerSecond) }
+func (c *Chain) Allow(callsPerSecond float64) { c.endpoint.budget.SetRate(callsPerSecond) }
 
 // Close closes the connections. A later call connects again.
 func (c *Chain) Close() { c.endpoint.close() }
@@ -85,7 +87,7 @@ func (c *Chain) MarshalJSON() ([]byte, error) { return c.cfg.MarshalJSON() }
 // Describe implements chain.Chain. The error wraps ErrFinality if the endpoint calls its head final, or
 // names no final block, and the configuration does not say otherwise; ErrUnsupported if its blocks have no base fee.
 func (c *Chain) Describe(ctx context.Context) (chain.Description, error) {
-	ctx = urgently(ctx, urgentHeads)
+	ctx = budget.Urgently(ctx, budget.Heads)
 	f, err := c.learn(ctx)
 	if err != nil {
 		return chain.Description{}, err
@@ -236,9 +238,9 @@ func (c *Chain) Next(ctx context.Context, a chain.Account) (uint64, error) {
 	return counts[0], nil
 }
 
-// Counts implements chain.Counter.
+// Counts implements chain.Chain.
 func (c *Chain) Counts(ctx context.Context, accounts []chain.Account) ([]uint64, error) {
-	ctx = urgently(ctx, urgentBlocks)
+	ctx = budget.Urgently(ctx, budget.Blocks)
 	if _, err := c.known(ctx); err != nil {
 		return nil, err
 	}
@@ -260,9 +262,9 @@ func (c *Chain) Counts(ctx context.Context, accounts []chain.Account) ([]uint64,
 	return counts, nil
 }
 
-// Pooled implements chain.Pooler.
+// Pooled implements chain.Chain.
 func (c *Chain) Pooled(ctx context.Context, a chain.Account) (uint64, error) {
-	ctx = urgently(ctx, urgentLooks)
+	ctx = budget.Urgently(ctx, budget.Looks)
 	if _, err := c.known(ctx); err != nil {
 		return 0, err
 	}
@@ -275,7 +277,7 @@ func (c *Chain) Pooled(ctx context.Context, a chain.Account) (uint64, error) {
 
 // Tip returns the head.
 func (c *Chain) Tip(ctx context.Context) (chain.Block, error) {
-	ctx = urgently(ctx, urgentHeads)
+	ctx = budget.Urgently(ctx, budget.Heads)
 	f, err := c.known(ctx)
 	if err != nil {
 		return chain.Block{}, err

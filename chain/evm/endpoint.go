@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
 	"github.com/conchhq/conch/internal/expiry"
 )
 
@@ -26,12 +27,12 @@ type endpoint struct {
 	lines   connections
 	listens func() time.Duration // the patience with a line; see line.patience
 	silence func()               // is told that a line was given up
-	budget  budget
+	budget  *budget.Budget
 }
 
 func newEndpoint(cfg Config) *endpoint {
 	return &endpoint{
-		lines: connections{turn: make(chan struct{}, 1)}, budget: budget{costs: cfg.Costs, allowance: newAllowance(cfg.MaxCallsPerSecond, time.Now())},
+		lines: connections{turn: make(chan struct{}, 1)}, budget: budget.New(cfg.MaxCallsPerSecond, cfg.Costs, limited),
 		url: func() string { return cfg.URL }, header: func() http.Header { return cfg.Header },
 		shown: shown(cfg.URL), timeout: cfg.Timeout, most: cfg.MaxAnswer,
 		http: &http.Client{CheckRedirect: stays, Transport: noter{cfg.MaxAnswer, &expiry.Transport{Transport: &http.Transport{
@@ -42,7 +43,7 @@ func newEndpoint(cfg Config) *endpoint {
 
 func (e *endpoint) close() {
 	e.lines.close()
-	e.budget.close()
+	e.budget.Close()
 	e.http.CloseIdleConnections()
 }
 
@@ -93,7 +94,7 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	if err := e.budget.wait(ctx, e.budget.cost(calls)); err != nil {
+	if err := e.budget.WaitFor(ctx, e.budget.SumCosts(calls)); err != nil {
 		return e.fail(calls[0].Method, err)
 	}
 	return e.exchange(ctx, calls)
@@ -102,7 +103,7 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 // exchange is batch for a caller that has waited.
 func (e *endpoint) exchange(ctx context.Context, calls []rpc.BatchElem) error {
 	err := e.request(ctx, calls)
-	e.budget.note(err, calls)
+	e.budget.NoteAnswers(err, calls)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
 )
 
 var (
@@ -58,5 +59,5 @@ func UnknownAdder() (add func(UnknownError), all func() []UnknownError) {
 const (
 	KeptUnknown = keptUnknown
 	KeptBody    = keptBody
-	Longest     = longest
+	Longest     = budget.Longest
 )

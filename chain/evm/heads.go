@@ -11,14 +11,16 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 	"github.com/conchhq/conch/internal/pause"
 )
 
 // path is the state of one call of Heads.
 type path struct {
-	trail *chain.Trail
+	trail *ancestry.Trail
 	asked chain.Hash // the head for which the node has returned the block at the depth of finality
-	doubt chain.Doubt
+	doubt ancestry.Doubt
 }
 
 // Heads implements chain.Chain.
@@ -33,12 +35,12 @@ func (c *Chain) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Tur
 
 // follow looks at the head until ctx ends, a request fails, or yield returns false.
 func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.Turn) bool) error {
-	ctx = urgently(ctx, urgentHeads)
+	ctx = budget.Urgently(ctx, budget.Heads)
 	f, err := c.known(ctx)
 	if err != nil {
 		return err
 	}
-	p := &path{trail: chain.NewTrail(remembered, c.memory.Thread(from)...)}
+	p := &path{trail: ancestry.NewTrail(remembered, c.memory.Thread(from)...)}
 	news, stop := c.subscribe(ctx)
 	defer stop()
 	poll := time.NewTimer(0)
@@ -98,7 +100,7 @@ func (c *Chain) lookEvery() time.Duration {
 // rarely returns the least pause between two looks: they use a quarter of what the endpoint takes at most. A look asks
 // for the head and for the final block.
 func (c *Chain) rarely() time.Duration {
-	return min(c.endpoint.budget.forQuarter(2*c.endpoint.budget.costOf("eth_getBlockByNumber")), mostBetween)
+	return min(c.endpoint.budget.QuarterFor(2*c.endpoint.budget.CostOf("eth_getBlockByNumber")), mostBetween)
 }
 
 func (c *Chain) report(turns []chain.Turn, yield func(chain.Turn) bool) (wanted bool) {
@@ -125,7 +127,7 @@ func (c *Chain) toHead(ctx context.Context, f facts, p *path, head *header) (tur
 	if following && uint64(head.Number) > last.Number+1 && c.near(ctx, last, head.block()) {
 		c.prefetch(ctx, f, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))
 	}
-	turns, err = p.trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.blockByHash(ctx, h) })
+	turns, err = p.trail.TakeHead(head.block(), func(h chain.Hash) (chain.Block, error) { return c.blockByHash(ctx, h) })
 	if errors.Is(err, chain.ErrThread) && following && !p.doubt.Unlinked() {
 		return nil, true, nil // another backend may link its head
 	}
@@ -160,7 +162,7 @@ func (c *Chain) toFinal(ctx context.Context, f facts, p *path, head, final *head
 	if err != nil || lastFinal.Hash == "" {
 		return nil, err
 	}
-	return p.trail.Final(lastFinal, func(oldest, b chain.Block) (bool, error) {
+	return p.trail.TakeFinal(lastFinal, func(oldest, b chain.Block) (bool, error) {
 		return c.linkFinal(ctx, f, oldest, b)
 	})
 }
@@ -170,7 +172,7 @@ func (c *Chain) toFinal(ctx context.Context, f facts, p *path, head, final *head
 const linkPatience = 2 * time.Second
 
 func (c *Chain) linkFinal(ctx context.Context, f facts, oldest, b chain.Block) (bool, error) {
-	brief, cancel := context.WithTimeout(urgently(ctx, urgentLooks), c.linkPatience)
+	brief, cancel := context.WithTimeout(budget.Urgently(ctx, budget.Looks), c.linkPatience)
 	defer cancel()
 	linked, err := c.link(brief, f, &c.followed, oldest, []chain.Block{b})
 	if err != nil && brief.Err() != nil && ctx.Err() == nil {
@@ -233,12 +235,12 @@ func (c *Chain) prefetch(ctx context.Context, f facts, from, to uint64) {
 	}
 }
 
-// Block implements chain.Finder.
+// Block implements chain.Chain.
 func (c *Chain) Block(ctx context.Context, h chain.Hash) (chain.Block, error) {
 	if _, err := c.known(ctx); err != nil {
 		return chain.Block{}, err
 	}
-	b, err := c.blockByHash(urgently(ctx, urgentHeads), h)
+	b, err := c.blockByHash(budget.Urgently(ctx, budget.Heads), h)
 	if errors.Is(err, chain.ErrThread) {
 		c.forget() // it may be another chain: it has to prove which one before anything is sent
 	}

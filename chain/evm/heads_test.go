@@ -15,6 +15,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // tower is a node without the tag "finalized". It has each head for some looks.
@@ -88,13 +89,13 @@ func TestFinalByDepthFromTheBeginning(t *testing.T) {
 		"after many blocks":     {heads: []head{{height: 1000}, {height: 1013}}, want: "+1000 =988 " + rising(1001, 1013) + "=1001"},
 		"a sibling of the head": {heads: []head{{height: 1000}, {1000, 1000}, {1001, 1000}}, want: "+1000 =988 -1000 +1000' +1001' =989"},
 		"the head goes back":    {heads: []head{{height: 1000}, {height: 999}, {height: 1001}}, want: "+1000 =988 -1000 +1000 +1001 =989"},
-		"a backend is behind":   {heads: []head{{height: 1000}, {height: 999}, {height: 1001}}, stay: chain.MaxLower - 1, want: "+1000 =988 +1001 =989"},
+		"a backend is behind":   {heads: []head{{height: 1000}, {height: 999}, {height: 1001}}, stay: ancestry.MaxLower - 1, want: "+1000 =988 +1001 =989"},
 		"below the depth":       {heads: []head{{height: 11}, {height: 13}}, want: "+11 +12 +13 =1"},
 		"a block not returned":  {heads: []head{{height: 1000}, {height: 1001}}, hides: 988, want: "+1000 +1001 =989"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &tower{heads: c.heads, hides: c.hides, stay: cmp.Or(c.stay, chain.MaxLower+2), asked: map[uint64]int{}} // more than one, to see that nothing is asked twice
+			w := &tower{heads: c.heads, hides: c.hides, stay: cmp.Or(c.stay, ancestry.MaxLower+2), asked: map[uint64]int{}} // more than one, to see that nothing is asked twice
 			got := turns(t, open(t, evm.Config{ChainID: 1337, Depth: 12, URL: serve(t, w.say)}), len(strings.Fields(c.want)))
 			if got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)

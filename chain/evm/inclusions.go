@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
 )
 
 // transaction holds the only fields of a transaction in a block that are read. The whole is decoded
@@ -28,7 +29,7 @@ type transaction struct {
 // tries binary receipts, which cost less and name no sender. Otherwise, and if the receipts do not
 // tell all, it reads all transactions, and receipts only if an account has one.
 func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
-	ctx = urgently(ctx, urgentBlocks)
+	ctx = budget.Urgently(ctx, budget.Blocks)
 	if _, err := c.known(ctx); err != nil { // proves that the endpoint serves our chain
 		return nil, err
 	}

@@ -12,10 +12,8 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
 )
-
-// longest caps how long an endpoint can make a caller wait.
-const longest = time.Minute
 
 // tooLarge reports whether an endpoint refused a request for its size, or for the number of its
 // calls. Then it has carried out none of them, and a smaller request may be served. An answer that
@@ -126,7 +124,7 @@ func retryAfter(header string, now time.Time) (time.Duration, bool) {
 		return capped(seconds)
 	}
 	if at, err := http.ParseTime(header); err == nil {
-		return min(max(at.Sub(now), 0), longest), true
+		return min(max(at.Sub(now), 0), budget.Longest), true
 	}
 	return 0, false
 }
@@ -157,5 +155,5 @@ func capped(seconds float64) (time.Duration, bool) {
 	if math.IsNaN(seconds) || seconds < 0 {
 		return 0, false
 	}
-	return time.Duration(min(seconds, longest.Seconds()) * float64(time.Second)), true
+	return time.Duration(min(seconds, budget.Longest.Seconds()) * float64(time.Second)), true
 }

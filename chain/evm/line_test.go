@@ -12,7 +12,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
-	"github.com/conchhq/conch/chain/evm/evmtest"
+	"github.com/conchhq/conch/chain/evm/internal/providertest"
 )
 
 // growing answers for a chain whose head rises with each look at it.
@@ -57,7 +57,7 @@ func TestASilentLineIsGivenUp(t *testing.T) {
 	for _, name := range []string{"socket-deaf", "socket-pings-only"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := evmtest.Start(t, evmtest.NodeAt(t, serve(t, growing())), profileOf(t, name))
+			p := providertest.Start(t, providertest.NodeAt(t, serve(t, growing())), profileOf(t, name))
 			c := open(t, evm.Config{ChainID: 1337, URL: p.WS(), Poll: 10 * time.Millisecond, Timeout: time.Hour})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -79,15 +79,15 @@ func TestASilentLineIsGivenUp(t *testing.T) {
 	}
 }
 
-func profileOf(t *testing.T, name string) evmtest.Profile {
+func profileOf(t *testing.T, name string) providertest.Profile {
 	t.Helper()
-	for _, p := range evmtest.Profiles(false) {
+	for _, p := range providertest.Profiles(false) {
 		if p.Name == name {
 			return p
 		}
 	}
 	t.Fatalf("no profile %q", name)
-	return evmtest.Profile{}
+	return providertest.Profile{}
 }
 
 // A line may be silent for the time of a block and for four looks, and never longer than a request may take.

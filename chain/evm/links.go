@@ -12,15 +12,17 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // links is a line of blocks that the endpoint linked by their parent hashes. Several goroutines may lengthen it at
 // once, each a copy of its own: none waits for another's headers. What one has been shown serves all.
 type links struct {
 	mu     sync.Mutex
-	thread chain.Thread
-	walks  int           // under way
-	memory *chain.Memory // what Heads has seen, which does not count for a minute after a denial; nil: never
+	thread ancestry.Thread
+	walks  int              // under way
+	memory *ancestry.Memory // what Heads has seen, which does not count for a minute after a denial; nil: never
 	// found are blocks that the endpoint showed since the line last grew. Where a backend lacks blocks, a line
 	// is found in pieces, by several tries.
 	found     map[chain.Hash]chain.Block
@@ -40,7 +42,7 @@ func (l *links) denied() {
 
 func (l *links) drop() {
 	if l.mayDrop() {
-		l.thread, l.found, l.droppedAt = chain.Thread{}, nil, time.Now()
+		l.thread, l.found, l.droppedAt = ancestry.Thread{}, nil, time.Now()
 		l.drops++
 	}
 }
@@ -59,7 +61,7 @@ func (l *links) find(h chain.Hash) (b chain.Block, has bool) {
 
 // Linked implements chain.Chain.
 func (c *Chain) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) ([]bool, error) {
-	ctx = urgently(ctx, urgentLooks)
+	ctx = budget.Urgently(ctx, budget.Looks)
 	f, err := c.known(ctx)
 	if err != nil {
 		return nil, err
@@ -101,20 +103,20 @@ func (c *Chain) link(ctx context.Context, f facts, l *links, top chain.Block, bl
 
 // lengthen makes the line reach from a block down to a height, and returns it. It believes of what the endpoint
 // shows only what the parent hashes prove.
-func (c *Chain) lengthen(ctx context.Context, f facts, l *links, top chain.Block, to uint64) (chain.Thread, error) {
+func (c *Chain) lengthen(ctx context.Context, f facts, l *links, top chain.Block, to uint64) (ancestry.Thread, error) {
 	thread, drops := l.begin(to)
 	down := descent{at: top.Number, floor: thread.Newest().Number}
-	err := thread.Rise(top, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
+	err := thread.RiseTo(top, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
 	if err == nil {
 		down = descent{at: thread.Oldest().Number, floor: to} // the lowest is mostly known
-		err = thread.Sink(to, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
+		err = thread.SinkTo(to, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
 	}
 	l.end(thread, drops, to, err, down.child)
 	return thread, err
 }
 
 // begin returns a copy of the line, to be made to reach down to a height, and how often it was dropped before.
-func (l *links) begin(to uint64) (thread chain.Thread, drops uint64) {
+func (l *links) begin(to uint64) (thread ancestry.Thread, drops uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.walks++
@@ -122,14 +124,14 @@ func (l *links) begin(to uint64) (thread chain.Thread, drops uint64) {
 		l.found = map[chain.Hash]chain.Block{}
 	}
 	if l.thread.Newest().Number < to { // nothing of it is needed, and the way up from there may be long
-		l.thread = chain.Thread{}
+		l.thread = ancestry.Thread{}
 	}
 	return l.thread, l.drops
 }
 
 // end keeps a line that was lengthened, unless the line was dropped meanwhile or has all of it, or notes why it could
 // not be lengthened. What was found for a walk that was broken off is kept for the next one.
-func (l *links) end(thread chain.Thread, drops, to uint64, err error, child chain.Hash) {
+func (l *links) end(thread ancestry.Thread, drops, to uint64, err error, child chain.Hash) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.walks--

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
 )
 
 // minRaise is how many percent more clients ask of a replacement, in both caps.
@@ -33,7 +34,7 @@ func (c *Chain) hands(drafts []chain.Draft) int {
 
 // Prepare implements chain.Chain.
 func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
-	ctx = urgently(ctx, urgentQuotes)
+	ctx = budget.Urgently(ctx, budget.Quotes)
 	f, err := c.known(ctx)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 	if price := new(big.Int).Add(m.least.Max, m.suggested.Tip); d.Stuck && d.Above.Enough(price, m.suggested.Tip) {
 		return nil, fmt.Errorf("%w: the price is %v", chain.ErrEnough, price)
 	}
-	fee, err := chain.Bid(m.suggested, m.least, d.Above, d.Most, minRaise)
+	fee, err := m.suggested.Bid(m.least, d.Above, d.Most, minRaise)
 	if err != nil {
 		return nil, err
 	}

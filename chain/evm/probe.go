@@ -11,12 +11,13 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
 )
 
 // Probe implements chain.Chain. A node that came back with an older head may still name a block
 // that is not in its chain, from a stale index of transactions. Such a transaction is nowhere.
 func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
-	ctx = urgently(ctx, urgentLooks)
+	ctx = budget.Urgently(ctx, budget.Looks)
 	f, err := c.known(ctx)
 	if err != nil {
 		return nil, err
@@ -39,13 +40,13 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 		switch {
 		case p == nil:
 		case p.Block == nil || p.Number == nil:
-			seen[i].Where = chain.Pooled
+			seen[i].Pooled = true
 		default:
 			number, err := c.checkNumber("block number", *p.Number)
 			if err != nil {
 				return nil, err
 			}
-			seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: number, Hash: chain.Hash(*p.Block)}}
+			seen[i] = chain.Sighting{Block: chain.Block{Number: number, Hash: chain.Hash(*p.Block)}}
 			canonical[number] = ""
 		}
 	}
@@ -53,7 +54,7 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 		return nil, err
 	}
 	for i, s := range seen {
-		if s.Where == chain.Included && canonical[s.Block.Number] != s.Block.Hash {
+		if s.Included() && canonical[s.Block.Number] != s.Block.Hash {
 			seen[i] = chain.Sighting{}
 		}
 	}
@@ -69,7 +70,7 @@ func (c *Chain) fillFailedSightings(ctx context.Context, hashes []chain.Hash, se
 	var at []int
 	var in []chain.Inclusion
 	for i, s := range seen {
-		if s.Where == chain.Included {
+		if s.Included() {
 			at, in = append(at, i), append(in, chain.Inclusion{Hash: hashes[i]})
 		}
 	}

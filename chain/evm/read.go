@@ -72,7 +72,7 @@ func throttled(err error) bool {
 // read makes calls in requests of up to MaxBatch, and repeats those whose error retry selects.
 func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(error) bool) error {
 	for from := 0; from < len(calls); {
-		part := calls[from : from+c.endpoint.budget.fit(calls[from:min(len(calls), from+c.reads.limit(c.cfg.MaxBatch))])]
+		part := calls[from : from+c.endpoint.budget.FitCalls(calls[from:min(len(calls), from+c.reads.limit(c.cfg.MaxBatch))])]
 		err := c.insist(ctx, part, retry)
 		large := func(err error) bool { return tooLarge(err) || answerTooLarge(err) }
 		refused := large(err) || slices.ContainsFunc(part, func(call rpc.BatchElem) bool { return large(call.Error) })
@@ -92,7 +92,7 @@ func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(erro
 
 // insist makes one request, and repeats calls within one Timeout. It fails if no request had an answer.
 func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, retry func(error) bool) error {
-	if err := c.endpoint.budget.wait(ctx, c.endpoint.budget.cost(calls)); err != nil {
+	if err := c.endpoint.budget.WaitFor(ctx, c.endpoint.budget.SumCosts(calls)); err != nil {
 		return c.endpoint.fail(calls[0].Method, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)

@@ -14,9 +14,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-var _ chain.Replayer = (*Chain)(nil)
-
-// Replay implements chain.Replayer. The state is named by its height: the block's parent is not known, and need not be.
+// Replay implements chain.Chain. The state is named by its height: the block's parent is not known, and need not be.
 func (c *Chain) Replay(ctx context.Context, from chain.Account, call chain.Call, height uint64) (why string, err error) {
 	args := arguments(from, call)
 	if call.Gas > 0 {

@@ -11,12 +11,13 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
 )
 
 // Scan implements chain.Chain. It reads whole blocks by their hashes, since no state may be asked for at
 // a height: most nodes have dropped it.
 func (c *Chain) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) (found []chain.Inclusion, next uint64, err error) {
-	ctx = urgently(ctx, urgentSearch)
+	ctx = budget.Urgently(ctx, budget.Search)
 	line, err := c.line(ctx, of, from, most)
 	if err != nil {
 		return nil, 0, err
@@ -77,33 +78,33 @@ func keepScanned(err error, some bool) error {
 }
 
 // Prove implements chain.Chain. It computes the hash, and recovers the sender from the signature (W3).
-func (c *Chain) Prove(ctx context.Context, hash chain.Hash) (chain.Proven, error) {
-	ctx = urgently(ctx, urgentLooks)
+func (c *Chain) Prove(ctx context.Context, hash chain.Hash) (chain.Draft, error) {
+	ctx = budget.Urgently(ctx, budget.Looks)
 	if _, err := c.known(ctx); err != nil {
-		return chain.Proven{}, err
+		return chain.Draft{}, err
 	}
 	var raw json.RawMessage
 	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_getTransactionByHash", Args: []any{hash}, Result: &raw}}); err != nil {
-		return chain.Proven{}, err
+		return chain.Draft{}, err
 	}
 	if len(raw) == 0 || string(raw) == "null" {
-		return chain.Proven{}, fmt.Errorf("%w: %s does not return transaction %v", chain.ErrNotFound, c.cfg.URL, hash)
+		return chain.Draft{}, fmt.Errorf("%w: %s does not return transaction %v", chain.ErrNotFound, c.cfg.URL, hash)
 	}
 	var tx types.Transaction
 	if err := json.Unmarshal(raw, &tx); err != nil {
-		return chain.Proven{}, fmt.Errorf("%w: %s returns transaction %v, which cannot be decoded: %w", chain.ErrUnproven, c.cfg.URL, hash, err)
+		return chain.Draft{}, fmt.Errorf("%w: %s returns transaction %v, which cannot be decoded: %w", chain.ErrUnproven, c.cfg.URL, hash, err)
 	}
 	if computed := tx.Hash(); chain.Hash(computed[:]) != hash {
-		return chain.Proven{}, fmt.Errorf("%w: asked for transaction %v, %s returns one whose hash is %v", chain.ErrUnproven, hash, c.cfg.URL, computed)
+		return chain.Draft{}, fmt.Errorf("%w: asked for transaction %v, %s returns one whose hash is %v", chain.ErrUnproven, hash, c.cfg.URL, computed)
 	}
 	if tx.Protected() && tx.ChainId().Cmp(new(big.Int).SetUint64(c.cfg.ChainID)) != 0 {
-		return chain.Proven{}, fmt.Errorf("%w: transaction %v is signed for chain %v", chain.ErrUnproven, hash, tx.ChainId())
+		return chain.Draft{}, fmt.Errorf("%w: transaction %v is signed for chain %v", chain.ErrUnproven, hash, tx.ChainId())
 	}
 	sender, err := types.Sender(types.LatestSignerForChainID(tx.ChainId()), &tx)
 	if err != nil {
-		return chain.Proven{}, fmt.Errorf("%w: nobody's signature is on transaction %v: %w", chain.ErrUnproven, hash, err)
+		return chain.Draft{}, fmt.Errorf("%w: nobody's signature is on transaction %v: %w", chain.ErrUnproven, hash, err)
 	}
-	p := chain.Proven{Account: chain.Account(sender[:]), Index: tx.Nonce(), Hash: hash, Call: chain.Call{Value: tx.Value(), Data: tx.Data(), Gas: tx.Gas()}}
+	p := chain.Draft{Account: chain.Account(sender[:]), Index: tx.Nonce(), Call: chain.Call{Value: tx.Value(), Data: tx.Data(), Gas: tx.Gas()}}
 	if to := tx.To(); to != nil {
 		p.Call.To = to[:]
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
 )
 
 const sendMethod = "eth_sendRawTransaction"
@@ -19,11 +20,11 @@ const sendMethod = "eth_sendRawTransaction"
 // overhead is how many bytes a call adds to a request, beside the attempt.
 const overhead = 128
 
-func urgencyOfSend(ctx context.Context) urgency {
-	if chain.IsFront(ctx) {
-		return urgentFront
+func urgencyOfSend(ctx context.Context) budget.Urgency {
+	if chain.PurposeOf(ctx).Front {
+		return budget.Front
 	}
-	return urgentSends
+	return budget.Sends
 }
 
 // Submit implements chain.Chain.
@@ -32,7 +33,7 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	if len(attempts) == 0 {
 		return outcomes
 	}
-	ctx = urgently(ctx, urgencyOfSend(ctx))
+	ctx = budget.Urgently(ctx, urgencyOfSend(ctx))
 	if text, busy := c.busy(ctx, 1); busy { // known may ask, and wait
 		fill(outcomes, chain.Outcome{Verdict: chain.Refused, Text: text, By: c.cfg.URL})
 		return outcomes
@@ -78,7 +79,7 @@ const mostWaited = time.Second
 // busy reports whether so many calls would have to wait for longer, and what to say then. The caller holds a gate's
 // door, and a leader that leaves waits for it.
 func (c *Chain) busy(ctx context.Context, calls int) (text string, busy bool) {
-	wait := c.endpoint.budget.busy(ctx, float64(calls)*c.endpoint.budget.costOf(sendMethod))
+	wait := c.endpoint.budget.BusyFor(ctx, float64(calls)*c.endpoint.budget.CostOf(sendMethod))
 	return fmt.Sprintf("not sent: %s takes no more calls for %v", c.cfg.URL, wait.Round(time.Second)), wait > mostWaited
 }
 
@@ -86,14 +87,14 @@ func (c *Chain) busy(ctx context.Context, calls int) (text string, busy bool) {
 func (c *Chain) turn(ctx context.Context, calls int) bool {
 	brief, cancel := context.WithTimeout(ctx, mostWaited)
 	defer cancel()
-	return c.endpoint.budget.wait(brief, float64(calls)*c.endpoint.budget.costOf(sendMethod)) == nil
+	return c.endpoint.budget.WaitFor(brief, float64(calls)*c.endpoint.budget.CostOf(sendMethod)) == nil
 }
 
 // fit returns the end of the request that begins at from.
 func (c *Chain) fit(attempts []chain.Signed, from int) int {
 	size := 0
 	to := from
-	most := c.endpoint.budget.fit(slices.Repeat([]rpc.BatchElem{{Method: sendMethod}}, min(len(attempts)-from, c.sends.limit(c.cfg.MaxBatch))))
+	most := c.endpoint.budget.FitCalls(slices.Repeat([]rpc.BatchElem{{Method: sendMethod}}, min(len(attempts)-from, c.sends.limit(c.cfg.MaxBatch))))
 	for to < len(attempts) && to-from < most {
 		size += 2*len(attempts[to].Bytes) + overhead
 		if size > c.cfg.MaxBody && to > from {

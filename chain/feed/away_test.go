@@ -273,9 +273,9 @@ func (mute) Describe(ctx context.Context) (chain.Description, error) {
 	return chain.Description{}, ctx.Err()
 }
 
-func (mute) Next(ctx context.Context, _ chain.Account) (uint64, error) {
+func (mute) Counts(ctx context.Context, _ []chain.Account) ([]uint64, error) {
 	<-ctx.Done()
-	return 0, ctx.Err()
+	return nil, ctx.Err()
 }
 
 // W17: a caller whose time is over before there is an answer is told that the endpoint does not answer: a bare deadline

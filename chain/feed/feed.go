@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 // Feed shares one chain between accounts. Its methods, and those of what Of returns, are safe for concurrent use.
@@ -28,7 +29,7 @@ type Feed struct {
 func New(c chain.Chain) *Feed {
 	f := &Feed{chain: c}
 	f.over, f.end = context.WithCancel(context.Background())
-	f.heads.memory = chain.NewMemory(remembered)
+	f.heads.memory = ancestry.NewMemory(remembered)
 	f.heads.asked = map[chain.Hash]*question[chain.Block]{}
 	f.blocks.read = map[chain.Hash]*reading{}
 	return f
@@ -52,11 +53,6 @@ type view struct {
 	feed *Feed
 }
 
-var (
-	_ chain.Chain  = (*view)(nil)
-	_ chain.Pooler = (*view)(nil)
-)
-
 // Describe implements chain.Chain. The answer may be some seconds old.
 func (v *view) Describe(ctx context.Context) (chain.Description, error) { return v.feed.describe(ctx) }
 
@@ -78,15 +74,6 @@ func (v *view) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn
 // Inclusions implements chain.Chain. A block is read once for all accounts.
 func (v *view) Inclusions(ctx context.Context, b chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
 	return v.feed.inclusions(ctx, b, accounts)
-}
-
-// Pooled implements chain.Pooler.
-func (v *view) Pooled(ctx context.Context, a chain.Account) (uint64, error) {
-	p, can := v.Chain.(chain.Pooler)
-	if !can {
-		return 0, chain.ErrAnswer
-	}
-	return p.Pooled(ctx, a)
 }
 
 // patience bounds one question, whose answer may have several callers.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/internal/ancestry"
 )
 
 const (
@@ -18,11 +19,11 @@ const (
 // from where it was.
 type heads struct {
 	mu     sync.Mutex
-	stream *stream       // nil if none runs
-	memory *chain.Memory // blocks that were shown
-	head   chain.Block   // zero: not known
-	final  chain.Block   // an ancestor of head; zero: not known
-	by     string        // the endpoint that showed them
+	stream *stream          // nil if none runs
+	memory *ancestry.Memory // blocks that were shown
+	head   chain.Block      // zero: not known
+	final  chain.Block      // an ancestor of head; zero: not known
+	by     string           // the endpoint that showed them
 	asked  map[chain.Hash]*question[chain.Block]
 }
 
@@ -125,7 +126,7 @@ func (h *heads) shown(s *stream) (head, final chain.Block, by string, more <-cha
 func (f *Feed) turns(ctx context.Context, from chain.Block, yield func(chain.Turn) bool) error {
 	s := f.join()
 	defer f.leave(s)
-	trail := chain.NewTrail(followed, f.heads.memory.Thread(from)...)
+	trail := ancestry.NewTrail(followed, f.heads.memory.Thread(from)...)
 	for {
 		head, final, by, more := f.heads.shown(s)
 		turns, err := f.advance(ctx, trail, head, final)
@@ -148,15 +149,15 @@ func (f *Feed) turns(ctx context.Context, from chain.Block, yield func(chain.Tur
 }
 
 // advance returns a reader's turns to a head and to a final block, which is an ancestor of that.
-func (f *Feed) advance(ctx context.Context, trail *chain.Trail, head, final chain.Block) ([]chain.Turn, error) {
+func (f *Feed) advance(ctx context.Context, trail *ancestry.Trail, head, final chain.Block) ([]chain.Turn, error) {
 	if head.Hash == "" {
 		return nil, nil
 	}
-	turns, err := trail.Head(head, func(hash chain.Hash) (chain.Block, error) { return f.block(ctx, hash) })
+	turns, err := trail.TakeHead(head, func(hash chain.Hash) (chain.Block, error) { return f.block(ctx, hash) })
 	if err != nil || final.Hash == "" {
 		return turns, err
 	}
-	finals, err := trail.Final(final, func(chain.Block, chain.Block) (bool, error) { return true, nil })
+	finals, err := trail.TakeFinal(final, func(chain.Block, chain.Block) (bool, error) { return true, nil })
 	return append(turns, finals...), err
 }
 
@@ -166,14 +167,10 @@ func (f *Feed) block(ctx context.Context, hash chain.Hash) (chain.Block, error) 
 	if b, known := h.memory.Get(hash); known {
 		return b, nil
 	}
-	finder, can := f.chain.(chain.Finder)
-	if !can {
-		return chain.Block{}, fmt.Errorf("%w: block %v is not remembered", chain.ErrThread, hash)
-	}
 	h.mu.Lock()
 	q := h.asked[hash]
 	if q == nil {
-		q = ask(f, func(ctx context.Context) (chain.Block, error) { return finder.Block(ctx, hash) })
+		q = ask(f, func(ctx context.Context) (chain.Block, error) { return f.chain.Block(ctx, hash) })
 		h.asked[hash] = q
 	}
 	h.mu.Unlock()

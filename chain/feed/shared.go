@@ -156,7 +156,7 @@ func (f *Feed) askCounts() {
 // answerCounts asks for the counts of some accounts, and of each alone if one of them may be why there was none.
 func (f *Feed) answerCounts(waiting map[chain.Account][]chan counted, accounts []chain.Account) {
 	ctx, cancel := context.WithTimeout(f.over, patience)
-	got, err := chain.Counts(ctx, f.chain, accounts)
+	got, err := f.chain.Counts(ctx, accounts)
 	cancel()
 	if err != nil && len(accounts) > 1 && !errors.Is(err, chain.ErrUnreachable) && f.over.Err() == nil {
 		for _, a := range accounts {
@@ -193,7 +193,7 @@ func (f *Feed) describe(ctx context.Context) (chain.Description, error) {
 	if d.last != nil {
 		over, failed = d.last.answered()
 	}
-	if d.last == nil || failed || over && (time.Since(d.at) > fresh || chain.AccountOf(ctx) != "") { // a leader wants to know it now
+	if d.last == nil || failed || over && (time.Since(d.at) > fresh || chain.PurposeOf(ctx).Account != "") { // a leader wants to know it now
 		d.last, d.at = ask(f, f.chain.Describe), time.Now()
 	}
 	q := d.last

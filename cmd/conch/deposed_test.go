@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain/evm"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
@@ -220,20 +220,20 @@ type blind struct {
 // function ends the mint's session.
 func blindLeader(t *testing.T, db *pgtest.DB, url string) (blind, fence.Token, func()) {
 	t.Helper()
-	mint, err := pgmint.New(pgmint.Config{URL: db.URL})
+	minter, err := pgmint.New(pgmint.Config{URL: db.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(mint.Close)
-	session, err := mint.Open(t.Context(), election.Candidate{
-		ID: "blind", Lease: time.Minute, Longest: time.Minute, Takeover: election.Strict, Scopes: []string{accountScope},
+	t.Cleanup(minter.Close)
+	session, err := minter.Open(t.Context(), mint.Candidate{
+		ID: "blind", Lease: time.Minute, Longest: time.Minute, Takeover: mint.Strict, Scopes: []string{accountScope},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = session.Close() })
-	won, err := session.Try(t.Context(), []election.Bid{{Scope: accountScope, Lease: time.Minute}})
-	if err != nil || won[0].Outcome != election.Won {
+	won, err := session.Try(t.Context(), []mint.Bid{{Scope: accountScope, Lease: time.Minute}})
+	if err != nil || won[0].Outcome != mint.Won {
 		t.Fatalf("%+v, %v", won, err)
 	}
 	d := prepareDaemon(t, "blind", db.URL, "")

@@ -36,7 +36,7 @@ func TestInvoices(t *testing.T) {
 	// Some forty payments fill a block, so that the fees rise and the payments take a while.
 	db, chain := migrated(t), startDevnode(t, "--block-time", "500ms", "--gas-limit", "1000000")
 	profiles := evmtest.Profiles(runtest.Nightly())
-	worst := profiles[slices.IndexFunc(profiles, func(p evmtest.Profile) bool { return p.Name == evmtest.Worst })]
+	worst := profiles[slices.IndexFunc(profiles, func(p evmtest.Profile) bool { return p.Name == "worst" })]
 	provider := evmtest.Start(t, evmtest.NodeAt(t, chain.url), worst)
 	invoices, list := drawInvoices(random, many)
 	before := quantity(t, chain.call("eth_getBalance", fundedAddress, "latest"))

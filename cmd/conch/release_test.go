@@ -194,7 +194,7 @@ func TestTheRoadOfARelease(t *testing.T) {
 		"GONOSUMDB=github.com/conchhq/*", "GOFLAGS=-mod=mod -modcacherw", "GOMODCACHE=" + t.TempDir(), "CGO_ENABLED=0", "GOBIN=" + bin, "go",
 	}
 	for folder, library := range map[string]string{
-		"": "election/pgmint", "chain/evm": "chain/evm", "txlog/quorum": "txlog/quorum/host", "sequencer/evm": "sequencer/evm",
+		"": "election/pgmint", "chain/evm": "chain/evm", "txlog/quorum": "txlog/quorum", "sequencer/evm": "sequencer/evm",
 	} {
 		user.dir = t.TempDir()
 		module := strings.TrimSuffix("github.com/conchhq/conch/"+folder, "/")

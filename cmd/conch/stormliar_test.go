@@ -31,15 +31,14 @@ import (
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/sequencertest/liar"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 func lying(cfg sequencer.Config) sequencer.Config {
 	lie, _ := liar.Named(os.Getenv("` + envLie + `"))
 	var told sync.Map
-	return lie.Tells(cfg, func(k wire.Kind) {
-		if _, before := told.LoadOrStore(k, true); !before {
-			cfg.Log.Warn("` + lieTold + `", "lie", lie.Name, "about", int(k))
+	return lie.Tells(cfg, func(kind string) {
+		if _, before := told.LoadOrStore(kind, true); !before {
+			cfg.Log.Warn("` + lieTold + `", "lie", lie.Name, "about", kind)
 		}
 	})
 }
@@ -171,13 +170,12 @@ func (s *storm) lie() {
 // hears reads the liar's log.
 func (s *storm) hears(line string) {
 	var said struct {
-		Msg, Lie string
-		About    int
+		Msg, Lie, About string
 	}
 	if strings.Contains(line, lieTold) && json.Unmarshal([]byte(line), &said) == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.heard[fmt.Sprint(said.Lie, said.About)] = true
+		s.heard[fmt.Sprint(said.Lie, ": ", said.About)] = true
 	}
 }
 
@@ -186,7 +184,7 @@ func (s *storm) toldOf(lie liar.Lie) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, kind := range lie.About() {
-		if !s.heard[fmt.Sprint(lie.Name, int(kind))] {
+		if !s.heard[fmt.Sprint(lie.Name, ": ", kind)] {
 			return false
 		}
 	}

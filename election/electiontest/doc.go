@@ -1,7 +1,6 @@
-// Package electiontest tests mints and electors: [Exercise] is the suite that every mint
-// must pass, and [Memory] is a mint in memory, for the tests of electors.
+// Package electiontest tests mints and electors: [Exercise] is the suite that every mint must pass, and [Memory] is a mint in memory,
+// for the tests of a service that elects. [Simulator] runs electors in a world of faults, for the laboratory.
 //
-// [Store] is the model of a mint. It is pure and takes the time as an argument, so it runs
-// in the deterministic simulator as well as behind [Memory]. It keeps every rule that the
-// Postgres mint keeps; [Store.Break] switches one off, to show what the rule prevents.
+// The rows of a [Memory] are a pure model of a mint, which keeps every rule that the mint over Postgres keeps. The simulated world has the
+// same model, and breaks its rules one by one to show what each is for.
 package electiontest

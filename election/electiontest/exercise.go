@@ -5,32 +5,32 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pause"
 )
 
-// Harness is what [Exercise] needs of a mint besides election.Mint. Its functions fail t
+// Harness is what [Exercise] needs of a mint besides mint.Mint. Its functions fail t
 // themselves if they cannot do their work.
 type Harness struct {
 	// New returns an empty mint that lives until t ends.
-	New func(t *testing.T) election.Mint
+	New func(t *testing.T) mint.Mint
 	// Fence begins a transaction in the mint's database, passes the fence with the token as
 	// its last statement and leaves the transaction open until commit, or rolls it back when
 	// t ends. A refusal is an error that wraps fence.ErrStale.
-	Fence func(t *testing.T, m election.Mint, token fence.Token) (commit func() error, err error)
+	Fence func(t *testing.T, m mint.Mint, token fence.Token) (commit func() error, err error)
 	// Kill ends a session from outside, without a farewell.
-	Kill func(t *testing.T, m election.Mint, s election.Session)
+	Kill func(t *testing.T, m mint.Mint, s mint.Session)
 	// Beside returns another mint over the same rows, whose sessions use the other kind of
 	// locks: one for each scope, or one for the process. It may be nil.
-	Beside func(t *testing.T, m election.Mint) election.Mint
+	Beside func(t *testing.T, m mint.Mint) mint.Mint
 	// Unlock frees all locks of a session that lives on. It may be nil.
-	Unlock func(t *testing.T, m election.Mint, s election.Session)
+	Unlock func(t *testing.T, m mint.Mint, s mint.Session)
 	// Advance raises the epoch of a scope as an operator does. It may be nil.
-	Advance func(t *testing.T, m election.Mint, scope string)
+	Advance func(t *testing.T, m mint.Mint, scope string)
 	// Freeze cuts off one session until thaw, without ending it, as a stopped process or a
 	// network that swallows packets does. It may be nil.
-	Freeze func(t *testing.T, m election.Mint, s election.Session) (thaw func())
+	Freeze func(t *testing.T, m mint.Mint, s mint.Session) (thaw func())
 }
 
 // Exercise is the suite that every mint must pass. Its cases run in parallel, in real time.
@@ -91,8 +91,8 @@ func Exercise(t *testing.T, h Harness) {
 type exercise struct {
 	*testing.T
 	h      Harness
-	mint   election.Mint
-	beside election.Mint
+	mint   mint.Mint
+	beside mint.Mint
 }
 
 // Most cases use long leases, so that none ends on a busy machine.
@@ -104,12 +104,12 @@ const (
 	soon = 5 * time.Second
 )
 
-func (x *exercise) open(id string) election.Session {
+func (x *exercise) open(id string) mint.Session {
 	x.Helper()
-	return x.candidate(election.Candidate{ID: id, Lease: medium, Takeover: election.Strict})
+	return x.candidate(mint.Candidate{ID: id, Lease: medium, Takeover: mint.Strict})
 }
 
-func (x *exercise) candidate(c election.Candidate) election.Session {
+func (x *exercise) candidate(c mint.Candidate) mint.Session {
 	x.Helper()
 	s, err := x.mint.Open(x.Context(), c)
 	if err != nil {
@@ -119,7 +119,7 @@ func (x *exercise) candidate(c election.Candidate) election.Session {
 	return s
 }
 
-func (x *exercise) try(s election.Session, bids ...election.Bid) []election.Result {
+func (x *exercise) try(s mint.Session, bids ...mint.Bid) []mint.Result {
 	x.Helper()
 	results, err := s.Try(x.Context(), bids)
 	if err != nil {
@@ -137,12 +137,12 @@ func (x *exercise) try(s election.Session, bids ...election.Bid) []election.Resu
 }
 
 // bid bids for one scope with the usual lease.
-func (x *exercise) bid(s election.Session, scope string) election.Result {
+func (x *exercise) bid(s mint.Session, scope string) mint.Result {
 	x.Helper()
-	return x.try(s, election.Bid{Scope: scope, Lease: medium})[0]
+	return x.try(s, mint.Bid{Scope: scope, Lease: medium})[0]
 }
 
-func (x *exercise) want(r election.Result, o election.Outcome) election.Result {
+func (x *exercise) want(r mint.Result, o mint.Outcome) mint.Result {
 	x.Helper()
 	if r.Outcome != o {
 		x.Fatalf("scope %q: outcome %s, want %s (%+v)", r.Scope, outcome(r.Outcome), outcome(o), r)
@@ -151,23 +151,23 @@ func (x *exercise) want(r election.Result, o election.Outcome) election.Result {
 }
 
 // win bids for a scope that is free.
-func (x *exercise) win(s election.Session, scope string, lease time.Duration) election.Result {
+func (x *exercise) win(s mint.Session, scope string, lease time.Duration) mint.Result {
 	x.Helper()
-	return x.want(x.try(s, election.Bid{Scope: scope, Lease: lease})[0], election.Won)
+	return x.want(x.try(s, mint.Bid{Scope: scope, Lease: lease})[0], mint.Won)
 }
 
 // succeed bids until the scope is free: a mint takes a moment to see a session's sudden end.
-func (x *exercise) succeed(s election.Session, b election.Bid) (r election.Result) {
+func (x *exercise) succeed(s mint.Session, b mint.Bid) (r mint.Result) {
 	x.Helper()
 	x.until("the scope "+b.Scope+" is free", soon, func() bool {
 		r = x.try(s, b)[0]
-		return r.Outcome != election.Held
+		return r.Outcome != mint.Held
 	})
 	return r
 }
 
 // beat reports of each term whether it was renewed. All others are Over, since no row is locked.
-func (x *exercise) beat(s election.Session, pulses ...election.Pulse) []bool {
+func (x *exercise) beat(s mint.Session, pulses ...mint.Pulse) []bool {
 	x.Helper()
 	answers, err := s.Beat(x.Context(), pulses)
 	if err != nil {
@@ -178,14 +178,14 @@ func (x *exercise) beat(s election.Session, pulses ...election.Pulse) []bool {
 	}
 	renewed := make([]bool, len(answers))
 	for i, answer := range answers {
-		if renewed[i] = answer == election.Renewed; !renewed[i] && answer != election.Over {
+		if renewed[i] = answer == mint.Renewed; !renewed[i] && answer != mint.Over {
 			x.Errorf("a heartbeat got outcome %d, want Renewed or Over", answer)
 		}
 	}
 	return renewed
 }
 
-func (x *exercise) release(s election.Session, f election.Farewell) {
+func (x *exercise) release(s mint.Session, f mint.Farewell) {
 	x.Helper()
 	if !x.parts(s, f) {
 		x.Fatalf("the farewell of the current term %s got Over, want Said", f.Token)
@@ -193,13 +193,13 @@ func (x *exercise) release(s election.Session, f election.Farewell) {
 }
 
 // parts reports whether the mint answered that the term was the current one.
-func (x *exercise) parts(s election.Session, f election.Farewell) bool {
+func (x *exercise) parts(s mint.Session, f mint.Farewell) bool {
 	x.Helper()
-	answers, err := s.Release(x.Context(), []election.Farewell{f})
-	if err != nil || len(answers) != 1 || answers[0].Outcome != election.Said && answers[0].Outcome != election.Over {
+	answers, err := s.Release(x.Context(), []mint.Farewell{f})
+	if err != nil || len(answers) != 1 || answers[0].Outcome != mint.Said && answers[0].Outcome != mint.Over {
 		x.Fatalf("release: %v, %v; want one answer, Said or Over", answers, err)
 	}
-	return answers[0].Outcome == election.Said
+	return answers[0].Outcome == mint.Said
 }
 
 // until polls a condition until it holds.
@@ -225,6 +225,6 @@ func (x *exercise) within(limit time.Duration, what string, f func(ctx context.C
 	}
 }
 
-func outcome(o election.Outcome) string {
+func outcome(o mint.Outcome) string {
 	return [...]string{"held", "won", "busy", "yield", "refused", "full", "locked", "said", "over", "renewed"}[o]
 }

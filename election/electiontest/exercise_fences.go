@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -34,7 +34,7 @@ func fencePasses(x *exercise) {
 		if err := errors.Join(two(), one()); err != nil {
 			x.Errorf("commit under the current token: %v", err)
 		}
-		x.release(s, election.Farewell{Token: t, Released: true})
+		x.release(s, mint.Farewell{Token: t, Released: true})
 	}
 }
 
@@ -59,7 +59,7 @@ func fenceRefuses(x *exercise) {
 	if err := x.fenced(is)(); err != nil {
 		x.Errorf("commit under the current token: %v", err)
 	}
-	x.release(a, election.Farewell{Token: is, Released: true})
+	x.release(a, mint.Farewell{Token: is, Released: true})
 	x.stale(is, "the token of a term that was given up")
 }
 
@@ -69,22 +69,22 @@ func fenceKeepsTheMintOut(x *exercise) {
 	t := x.win(a, "s", medium).Token
 	commit := x.fenced(t)
 	x.h.Kill(x.T, x.mint, a)
-	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: medium}), election.Busy)
+	r := x.want(x.succeed(b, mint.Bid{Scope: "s", Lease: medium}), mint.Busy)
 	if len(r.Blockers) != 0 {
 		x.Errorf("a bid that must not evict ended %+v", r.Blockers)
 	}
-	if r := x.bid(c, "s"); r.Outcome == election.Won {
+	if r := x.bid(c, "s"); r.Outcome == mint.Won {
 		x.Fatal("a bid won while a transaction held the fence")
 	}
 	start := time.Now()
-	x.want(x.try(b, election.Bid{Scope: "s", Lease: medium, Block: 200 * time.Millisecond})[0], election.Busy)
+	x.want(x.try(b, mint.Bid{Scope: "s", Lease: medium, Block: 200 * time.Millisecond})[0], mint.Busy)
 	if took := time.Since(start); took < 150*time.Millisecond || took > soon {
 		x.Errorf("a bid that may block for 200ms took %s", took)
 	}
 	if err := commit(); err != nil {
 		x.Fatalf("commit of the transaction that holds the fence: %v", err)
 	}
-	r = x.want(x.try(b, election.Bid{Scope: "s", Lease: medium, Block: 200 * time.Millisecond})[0], election.Won)
+	r = x.want(x.try(b, mint.Bid{Scope: "s", Lease: medium, Block: 200 * time.Millisecond})[0], mint.Won)
 	if r.Token.Epoch != t.Epoch+1 {
 		x.Errorf("epoch %d after %d, want the next", r.Token.Epoch, t.Epoch)
 	}
@@ -98,15 +98,15 @@ func evictEndsIt(x *exercise) {
 	t := x.win(a, "s", medium).Token
 	commit := x.fenced(t)
 	x.h.Kill(x.T, x.mint, a)
-	x.want(x.succeed(b, election.Bid{Scope: "s", Lease: medium}), election.Busy)
-	if r := x.try(b, election.Bid{Scope: "s", Lease: time.Minute, Block: time.Millisecond, Evict: true})[0]; len(r.Blockers) > 0 {
+	x.want(x.succeed(b, mint.Bid{Scope: "s", Lease: medium}), mint.Busy)
+	if r := x.try(b, mint.Bid{Scope: "s", Lease: time.Minute, Block: time.Millisecond, Evict: true})[0]; len(r.Blockers) > 0 {
 		x.Errorf("a bid ended a transaction within its lease: %+v", r.Blockers)
 	}
-	var ended []election.Blocker
+	var ended []mint.Blocker
 	x.until("the blocker is gone", soon, func() bool {
-		r := x.try(b, election.Bid{Scope: "s", Lease: 300 * time.Millisecond, Block: 100 * time.Millisecond, Evict: true})[0]
+		r := x.try(b, mint.Bid{Scope: "s", Lease: 300 * time.Millisecond, Block: 100 * time.Millisecond, Evict: true})[0]
 		ended = append(ended, r.Blockers...)
-		return r.Outcome == election.Won
+		return r.Outcome == mint.Won
 	})
 	if len(ended) == 0 || ended[0].PID == 0 || ended[0].Query == "" || !ended[0].Ended || ended[0].What == "" {
 		x.Errorf("evicted %+v, want one blocker with PID, Query, What and Ended", ended)
@@ -120,9 +120,9 @@ func evictEndsIt(x *exercise) {
 func busyDelaysNoOther(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	var t fence.Token
-	bids := []election.Bid{{Scope: "p", Lease: medium}, {Scope: "q", Lease: medium}, {Scope: "r", Lease: medium}}
+	bids := []mint.Bid{{Scope: "p", Lease: medium}, {Scope: "q", Lease: medium}, {Scope: "r", Lease: medium}}
 	for _, r := range x.try(a, bids...) {
-		if x.want(r, election.Won); r.Scope == "q" {
+		if x.want(r, mint.Won); r.Scope == "q" {
 			t = r.Token
 		}
 	}
@@ -130,14 +130,14 @@ func busyDelaysNoOther(x *exercise) {
 	x.h.Kill(x.T, x.mint, a)
 	x.until("the scopes of the dead session are free", soon, func() bool {
 		r := x.try(b, bids[1])[0]
-		return r.Outcome != election.Held
+		return r.Outcome != mint.Held
 	})
 	rs := x.try(b, bids...)
-	x.want(rs[0], election.Won)
-	x.want(rs[1], election.Busy)
-	x.want(rs[2], election.Won)
+	x.want(rs[0], mint.Won)
+	x.want(rs[1], mint.Busy)
+	x.want(rs[2], mint.Won)
 	if err := commit(); err != nil {
 		x.Errorf("commit: %v", err)
 	}
-	x.want(x.bid(b, "q"), election.Won)
+	x.want(x.bid(b, "q"), mint.Won)
 }

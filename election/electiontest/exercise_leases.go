@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pause"
 )
@@ -15,52 +16,52 @@ import (
 // D1: a session that is silent for its lease ends by itself, and its scopes are free.
 func silenceFrees(x *exercise) {
 	b := x.open("b") // first: a's lease runs from its opening
-	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Strict})
+	a := x.candidate(mint.Candidate{ID: "a", Lease: short, Takeover: mint.Strict})
 	since := time.Now() // before its last call
 	x.win(a, "s", short)
 	ended := x.await(a.Process())
-	var r election.Result
+	var r mint.Result
 	x.until("the silent session's scope is free", short+soon, func() bool {
-		r = x.try(b, election.Bid{Scope: "s", Lease: short})[0]
-		return r.Outcome != election.Held
+		r = x.try(b, mint.Bid{Scope: "s", Lease: short})[0]
+		return r.Outcome != mint.Held
 	})
 	if took := time.Since(since); took < short {
 		x.Errorf("freed after %s of silence, the lease is %s", took, short)
 	}
-	x.holds(x.want(r, election.Won), short)
+	x.holds(x.want(r, mint.Won), short)
 	x.wakes(ended, since.Add(short))
-	if _, err := a.Beat(x.Context(), nil); !errors.Is(err, election.ErrSessionLost) {
+	if _, err := a.Beat(x.Context(), nil); !errors.Is(err, mint.ErrSessionLost) {
 		x.Errorf("beat after silence: %v, want ErrSessionLost", err)
 	}
 }
 
 // D1: under keep only a dead connection frees a scope.
 func keepKeeps(x *exercise) {
-	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Keep})
-	b := x.candidate(election.Candidate{ID: "b", Lease: short, Takeover: election.Keep})
+	a := x.candidate(mint.Candidate{ID: "a", Lease: short, Takeover: mint.Keep})
+	b := x.candidate(mint.Candidate{ID: "b", Lease: short, Takeover: mint.Keep})
 	t := x.win(a, "s", short).Token
 	for end := time.Now().Add(5 * short / 2); time.Now().Before(end); {
-		x.want(x.try(b, election.Bid{Scope: "s", Lease: short})[0], election.Held)
+		x.want(x.try(b, mint.Bid{Scope: "s", Lease: short})[0], mint.Held)
 		_ = pause.For(x.Context(), short/5)
 	}
-	if !x.beat(a, election.Pulse{Token: t})[0] {
+	if !x.beat(a, mint.Pulse{Token: t})[0] {
 		x.Error("the silent holder's term was not renewed")
 	}
 	x.h.Kill(x.T, x.mint, a)
-	x.want(x.succeed(b, election.Bid{Scope: "s", Lease: short}), election.Won)
+	x.want(x.succeed(b, mint.Bid{Scope: "s", Lease: short}), mint.Won)
 }
 
 // S10: a holder that sends heartbeats keeps its scope, far beyond one lease.
 func beatsKeep(x *exercise) {
 	const lease = 2 * time.Second
 	b := x.open("b")
-	a := x.candidate(election.Candidate{ID: "a", Lease: lease, Takeover: election.Strict})
+	a := x.candidate(mint.Candidate{ID: "a", Lease: lease, Takeover: mint.Strict})
 	t := x.win(a, "s", lease).Token
 	for end := time.Now().Add(5 * lease / 2); time.Now().Before(end); {
-		if !x.beat(a, election.Pulse{Token: t, Settle: true})[0] {
+		if !x.beat(a, mint.Pulse{Token: t, Settle: true})[0] {
 			x.Fatal("the term was not renewed")
 		}
-		x.want(x.bid(b, "s"), election.Held)
+		x.want(x.bid(b, "s"), mint.Held)
 		_ = pause.For(x.Context(), lease/10)
 	}
 }
@@ -71,22 +72,22 @@ func frozenIsFreed(x *exercise) {
 		x.Skip("this harness cannot freeze a session")
 	}
 	b := x.open("b")
-	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Strict})
+	a := x.candidate(mint.Candidate{ID: "a", Lease: short, Takeover: mint.Strict})
 	t := x.win(a, "s", short).Token
 	thaw := x.h.Freeze(x.T, x.mint, a)
 	ctx, cancel := context.WithTimeout(x.Context(), short/2)
 	defer cancel()
-	if _, err := a.Beat(ctx, []election.Pulse{{Token: t}}); err == nil {
+	if _, err := a.Beat(ctx, []mint.Pulse{{Token: t}}); err == nil {
 		x.Error("a heartbeat of the frozen session succeeded")
 	}
-	var r election.Result
+	var r mint.Result
 	x.until("the frozen session's scope is free", short+soon, func() bool {
-		r = x.try(b, election.Bid{Scope: "s", Lease: short})[0]
-		return r.Outcome != election.Held
+		r = x.try(b, mint.Bid{Scope: "s", Lease: short})[0]
+		return r.Outcome != mint.Held
 	})
-	x.holds(x.want(r, election.Won), short)
+	x.holds(x.want(r, mint.Won), short)
 	thaw()
-	if alive, err := a.Beat(x.Context(), []election.Pulse{{Token: t}}); err == nil && alive[0] == election.Renewed {
+	if alive, err := a.Beat(x.Context(), []mint.Pulse{{Token: t}}); err == nil && alive[0] == mint.Renewed {
 		x.Error("after the thaw the old term was renewed")
 	}
 }
@@ -101,23 +102,23 @@ func oddNames(x *exercise) {
 	ids := []string{strings.Repeat("i", 200), `o'neill "x" \ % _ $1 {} 🐚 é`}
 	e := x.listen()
 	a, b := x.open(ids[0]), x.open(ids[1])
-	var bids []election.Bid
+	var bids []mint.Bid
 	for _, s := range scopes {
 		if err := election.ValidScope(s); err != nil {
 			x.Fatal(err)
 		}
-		bids = append(bids, election.Bid{Scope: s, Lease: medium})
+		bids = append(bids, mint.Bid{Scope: s, Lease: medium})
 	}
-	var pulses []election.Pulse
+	var pulses []mint.Pulse
 	for _, r := range x.try(a, bids...) {
-		x.want(r, election.Won)
+		x.want(r, mint.Won)
 		if r.Token.Scope != r.Scope || r.Token.Holder != ids[0] || r.Token.Epoch != 1 {
 			x.Errorf("%q: token %+v", r.Scope, r.Token)
 		}
-		pulses = append(pulses, election.Pulse{Token: r.Token})
+		pulses = append(pulses, mint.Pulse{Token: r.Token})
 	}
 	for _, r := range x.try(b, bids...) {
-		if x.want(r, election.Held); r.Holder != ids[0] {
+		if x.want(r, mint.Held); r.Holder != ids[0] {
 			x.Errorf("%q: held by %q", r.Scope, r.Holder)
 		}
 	}
@@ -128,14 +129,14 @@ func oddNames(x *exercise) {
 		if err := x.fenced(pulses[i].Token)(); err != nil {
 			x.Errorf("%q: fenced commit: %v", scopes[i], err)
 		}
-		x.release(a, election.Farewell{Token: pulses[i].Token, Released: true, To: ids[1], Reason: "it's \"over\"\n", Actor: `\`})
+		x.release(a, mint.Farewell{Token: pulses[i].Token, Released: true, To: ids[1], Reason: "it's \"over\"\n", Actor: `\`})
 		x.beat(b) // on a busy machine all the fences together take longer than the lease
 	}
 	for _, r := range x.try(b, bids...) {
-		x.holds(x.want(r, election.Won), 0)
+		x.holds(x.want(r, mint.Won), 0)
 		x.until(fmt.Sprintf("the changes of %q are heard", r.Scope), soon, func() bool {
-			return e.has(election.Change{Scope: r.Scope, Epoch: 1}) &&
-				e.has(election.Change{Scope: r.Scope, Holder: ids[1], Epoch: 2})
+			return e.has(mint.Change{Scope: r.Scope, Epoch: 1}) &&
+				e.has(mint.Change{Scope: r.Scope, Holder: ids[1], Epoch: 2})
 		})
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pause"
 )
@@ -28,7 +28,7 @@ func epochsGrow(x *exercise) {
 			x.Fatalf("the history changed from %+v to %+v", last, t)
 		}
 		last = t
-		x.release(s, election.Farewell{Token: t, Released: true, Reason: "test"})
+		x.release(s, mint.Farewell{Token: t, Released: true, Reason: "test"})
 	}
 }
 
@@ -40,12 +40,12 @@ func exclusive(x *exercise) {
 	}
 	t := x.win(a, "s", medium).Token
 	for range 3 {
-		r := x.want(x.bid(b, "s"), election.Held)
+		r := x.want(x.bid(b, "s"), mint.Held)
 		if r.Holder != "a" || r.Process != a.Process() {
 			x.Fatalf("held by %q, process %d, want a, %d", r.Holder, r.Process, a.Process())
 		}
 	}
-	if !x.beat(a, election.Pulse{Token: t})[0] {
+	if !x.beat(a, mint.Pulse{Token: t})[0] {
 		x.Fatal("a bid of another session ended the term")
 	}
 	x.win(b, "another", medium)
@@ -64,12 +64,12 @@ func contest(x *exercise) {
 		s := x.open(id)
 		all.Go(func() {
 			for won := 0; won < rounds && x.Context().Err() == nil && !x.Failed(); {
-				rs, err := s.Try(x.Context(), []election.Bid{{Scope: "s", Lease: medium}})
+				rs, err := s.Try(x.Context(), []mint.Bid{{Scope: "s", Lease: medium}})
 				if err != nil {
 					x.Errorf("%s: try: %v", id, err)
 					return
 				}
-				if rs[0].Outcome != election.Won {
+				if rs[0].Outcome != mint.Won {
 					_ = pause.For(x.Context(), time.Millisecond)
 					continue
 				}
@@ -85,7 +85,7 @@ func contest(x *exercise) {
 				seen[highest] = id
 				mu.Unlock()
 				leading.Add(-1)
-				if _, err := s.Release(x.Context(), []election.Farewell{{Token: rs[0].Token, Released: true}}); err != nil {
+				if _, err := s.Release(x.Context(), []mint.Farewell{{Token: rs[0].Token, Released: true}}); err != nil {
 					x.Errorf("%s: release: %v", id, err)
 					return
 				}
@@ -103,12 +103,12 @@ func batchInOrder(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	x.win(a, "m", medium)
 	rs := x.try(b,
-		election.Bid{Scope: "z", Lease: medium}, election.Bid{Scope: "m", Lease: medium},
-		election.Bid{Scope: "a", Lease: short}, election.Bid{Scope: "k", Lease: long})
-	for i, o := range []election.Outcome{election.Won, election.Held, election.Won, election.Won} {
+		mint.Bid{Scope: "z", Lease: medium}, mint.Bid{Scope: "m", Lease: medium},
+		mint.Bid{Scope: "a", Lease: short}, mint.Bid{Scope: "k", Lease: long})
+	for i, o := range []mint.Outcome{mint.Won, mint.Held, mint.Won, mint.Won} {
 		x.want(rs[i], o)
 	}
-	alive := x.beat(b, election.Pulse{Token: rs[3].Token}, election.Pulse{Token: rs[0].Token}, election.Pulse{Token: rs[2].Token})
+	alive := x.beat(b, mint.Pulse{Token: rs[3].Token}, mint.Pulse{Token: rs[0].Token}, mint.Pulse{Token: rs[2].Token})
 	for i, ok := range alive {
 		if !ok {
 			x.Errorf("pulse %d of three was not renewed", i)
@@ -130,7 +130,7 @@ func rebidOfTheHolder(x *exercise) {
 	if again.Hold != medium || again.Handoff {
 		x.Errorf("hold %s, handoff %v: the earlier term was never released", again.Hold, again.Handoff)
 	}
-	alive := x.beat(a, election.Pulse{Token: first}, election.Pulse{Token: again.Token})
+	alive := x.beat(a, mint.Pulse{Token: first}, mint.Pulse{Token: again.Token})
 	if alive[0] || !alive[1] {
 		x.Errorf("renewed under the old and the new term: %v, want the new one only", alive)
 	}
@@ -142,9 +142,9 @@ func oldTermRefused(x *exercise) {
 	was := x.win(old, "s", medium).Token
 	x.h.Kill(x.T, x.mint, old)
 	a := x.open("a")
-	is := x.want(x.succeed(a, election.Bid{Scope: "s", Lease: medium}), election.Won).Token
+	is := x.want(x.succeed(a, mint.Bid{Scope: "s", Lease: medium}), mint.Won).Token
 	for range 2 {
-		alive := x.beat(a, election.Pulse{Token: was, Settle: true}, election.Pulse{Token: is})
+		alive := x.beat(a, mint.Pulse{Token: was, Settle: true}, mint.Pulse{Token: is})
 		if alive[0] || !alive[1] {
 			x.Fatalf("renewed under the old and the new term of one holder: %v, want the new one only", alive)
 		}
@@ -155,15 +155,15 @@ func oldFarewellIgnored(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	was := x.win(a, "s", medium).Token
 	is := x.win(a, "s", medium).Token
-	if x.parts(b, election.Farewell{Token: was, Released: true, To: "b"}) {
+	if x.parts(b, mint.Farewell{Token: was, Released: true, To: "b"}) {
 		x.Error("the farewell of a replaced term got Said, want Over")
 	}
-	if !x.beat(a, election.Pulse{Token: is})[0] {
+	if !x.beat(a, mint.Pulse{Token: is})[0] {
 		x.Fatal("a farewell under the old term ended the new one")
 	}
-	x.want(x.bid(b, "s"), election.Held)
+	x.want(x.bid(b, "s"), mint.Held)
 	x.h.Kill(x.T, x.mint, a)
-	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: medium}), election.Won)
+	r := x.want(x.succeed(b, mint.Bid{Scope: "s", Lease: medium}), mint.Won)
 	if r.Hold < medium || r.Handoff {
 		x.Errorf("hold %s, handoff %v: a farewell under the old term released the new one", r.Hold, r.Handoff)
 	}
@@ -171,20 +171,20 @@ func oldFarewellIgnored(x *exercise) {
 
 // S6: a session that has ended says so, has freed its scopes, and can be closed again.
 func endedSession(x *exercise) {
-	for _, end := range []func(election.Session){
-		func(s election.Session) { _ = s.Close() },
-		func(s election.Session) { x.h.Kill(x.T, x.mint, s) },
+	for _, end := range []func(mint.Session){
+		func(s mint.Session) { _ = s.Close() },
+		func(s mint.Session) { x.h.Kill(x.T, x.mint, s) },
 	} {
 		s := x.open("a")
-		t := x.want(x.succeed(s, election.Bid{Scope: "s", Lease: medium}), election.Won).Token
+		t := x.want(x.succeed(s, mint.Bid{Scope: "s", Lease: medium}), mint.Won).Token
 		end(s)
-		if _, err := s.Beat(x.Context(), []election.Pulse{{Token: t}}); !errors.Is(err, election.ErrSessionLost) {
+		if _, err := s.Beat(x.Context(), []mint.Pulse{{Token: t}}); !errors.Is(err, mint.ErrSessionLost) {
 			x.Errorf("beat on an ended session: %v, want ErrSessionLost", err)
 		}
-		if _, err := s.Try(x.Context(), []election.Bid{{Scope: "s", Lease: medium}}); !errors.Is(err, election.ErrSessionLost) {
+		if _, err := s.Try(x.Context(), []mint.Bid{{Scope: "s", Lease: medium}}); !errors.Is(err, mint.ErrSessionLost) {
 			x.Errorf("try on an ended session: %v, want ErrSessionLost", err)
 		}
-		if _, err := s.Release(x.Context(), []election.Farewell{{Token: t}}); !errors.Is(err, election.ErrSessionLost) {
+		if _, err := s.Release(x.Context(), []mint.Farewell{{Token: t}}); !errors.Is(err, mint.ErrSessionLost) {
 			x.Errorf("release on an ended session: %v, want ErrSessionLost", err)
 		}
 		_ = s.Close()

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/pause"
 )
 
@@ -51,12 +51,12 @@ func (x *exercise) wakes(ended <-chan time.Time, since time.Time) {
 
 // F4: the end of a process, of whatever kind, wakes its waiters.
 func waitSeesTheEnd(x *exercise) {
-	for _, end := range []func(election.Session){
-		func(s election.Session) { x.h.Kill(x.T, x.mint, s) },
-		func(s election.Session) { _ = s.Close() },
+	for _, end := range []func(mint.Session){
+		func(s mint.Session) { x.h.Kill(x.T, x.mint, s) },
+		func(s mint.Session) { _ = s.Close() },
 	} {
 		a := x.open("a")
-		x.want(x.succeed(a, election.Bid{Scope: "s", Lease: medium}), election.Won)
+		x.want(x.succeed(a, mint.Bid{Scope: "s", Lease: medium}), mint.Won)
 		ended := x.await(a.Process())
 		select {
 		case <-ended:
@@ -107,10 +107,10 @@ func waitEndsWithContext(x *exercise) {
 // listener collects the changes that Listen hears.
 type listener struct {
 	mu    sync.Mutex
-	heard []election.Change
+	heard []mint.Change
 }
 
-func (l *listener) has(c election.Change) bool {
+func (l *listener) has(c mint.Change) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Contains(l.heard, c)
@@ -123,7 +123,7 @@ func (x *exercise) listen() *listener {
 	ctx, cancel := context.WithCancel(x.Context())
 	over := make(chan error, 1)
 	go func() {
-		over <- x.mint.Listen(ctx, func(c election.Change) {
+		over <- x.mint.Listen(ctx, func(c mint.Change) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			e.heard = append(e.heard, c)
@@ -140,7 +140,7 @@ func (x *exercise) listen() *listener {
 			x.Error("Listen does not end with its context")
 		}
 	})
-	x.until("Listen sends the zero Change", soon, func() bool { return e.has(election.Change{}) })
+	x.until("Listen sends the zero Change", soon, func() bool { return e.has(mint.Change{}) })
 	return e
 }
 
@@ -151,21 +151,21 @@ func listenHears(x *exercise) {
 	t := x.win(a, "s", medium).Token
 	for _, l := range []*listener{e, f} {
 		x.until("the acquisition is heard", soon, func() bool {
-			return l.has(election.Change{Scope: "s", Holder: "a", Epoch: t.Epoch})
+			return l.has(mint.Change{Scope: "s", Holder: "a", Epoch: t.Epoch})
 		})
-		if l.has(election.Change{Scope: "s", Epoch: t.Epoch}) {
+		if l.has(mint.Change{Scope: "s", Epoch: t.Epoch}) {
 			x.Error("a release was heard before there was one")
 		}
 	}
-	x.release(a, election.Farewell{Token: t, Released: true})
+	x.release(a, mint.Farewell{Token: t, Released: true})
 	for _, l := range []*listener{e, f} {
 		x.until("the release is heard", soon, func() bool {
-			return l.has(election.Change{Scope: "s", Epoch: t.Epoch})
+			return l.has(mint.Change{Scope: "s", Epoch: t.Epoch})
 		})
 	}
 	ctx, cancel := context.WithCancel(x.Context())
 	cancel()
-	if err := x.mint.Listen(ctx, func(election.Change) {}); err == nil || errors.Is(err, election.ErrSessionLost) {
+	if err := x.mint.Listen(ctx, func(mint.Change) {}); err == nil || errors.Is(err, mint.ErrSessionLost) {
 		x.Errorf("Listen under an ended context: %v, want its error", err)
 	}
 }

@@ -7,18 +7,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/internal/store"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pause"
 )
 
-// Memory is a mint for the electors of one process: a [Store] behind a lock. It reads
+// Memory is a mint for the electors of one process: the model of a mint behind a lock. It reads
 // time.Now, so it also runs in a synctest bubble. Its methods are safe for concurrent use.
 type Memory struct {
 	// Fault, if set, is called before each call of a session and returns its fault.
 	Fault func(call string) Fault
-	// Locks says how new sessions keep their scopes; NewMemory sets SessionLocks.
-	Locks Locks
+	locks store.Locks // how new sessions keep their scopes
 
 	*shared
 }
@@ -26,10 +26,10 @@ type Memory struct {
 // shared is the state of all mints over the same rows.
 type shared struct {
 	mu      sync.Mutex
-	store   *Store
+	store   *store.Store
 	start   time.Time
 	changed chan struct{} // closed and replaced at every change
-	heard   map[int]func(election.Change)
+	heard   map[int]func(mint.Change)
 	serial  int
 }
 
@@ -46,16 +46,17 @@ var ErrInjected = errors.New("electiontest: injected fault")
 
 // NewMemory returns an empty mint.
 func NewMemory() *Memory {
-	return &Memory{Locks: SessionLocks, shared: &shared{
-		store: NewStore(), start: time.Now(), changed: make(chan struct{}), heard: map[int]func(election.Change){},
+	return &Memory{locks: store.SessionLocks, shared: &shared{
+		store: store.New(), start: time.Now(), changed: make(chan struct{}), heard: map[int]func(mint.Change){},
 	}}
 }
 
-// Beside returns another mint over the same rows, whose sessions use the given locks.
-func (m *Memory) Beside(locks Locks) *Memory { return &Memory{Locks: locks, shared: m.shared} }
+// Beside returns another mint over the same rows, whose sessions keep their scopes by locks "session", as those of NewMemory, or
+// "process".
+func (m *Memory) Beside(locks store.Locks) *Memory { return &Memory{locks: locks, shared: m.shared} }
 
-// With runs f on the store, under its lock, and wakes every call of Wait.
-func (m *Memory) With(f func(now time.Duration, s *Store)) {
+// With runs f on the rows, under their lock, and wakes every call of Wait. It is for tests of package election.
+func (m *Memory) With(f func(now time.Duration, s *store.Store)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f(m.now(), m.store)
@@ -69,17 +70,17 @@ func (m *Memory) wake() {
 	m.changed = make(chan struct{})
 }
 
-// Open implements election.Mint.
-func (m *Memory) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+// Open implements mint.Mint.
+func (m *Memory) Open(ctx context.Context, c mint.Candidate) (mint.Session, error) {
 	s := &memorySession{mint: m}
 	_, err := m.call(ctx, "open", func(now time.Duration) error {
-		s.id = m.store.Open(now, c, m.Locks)
+		s.id = m.store.Open(now, c, m.locks)
 		return nil
 	})
 	return s, err
 }
 
-// Wait implements election.Mint.
+// Wait implements mint.Mint.
 func (m *Memory) Wait(ctx context.Context, process int64) (bool, error) {
 	slice := time.NewTimer(5 * time.Second)
 	defer slice.Stop()
@@ -106,14 +107,14 @@ func (m *Memory) Wait(ctx context.Context, process int64) (bool, error) {
 	}
 }
 
-// Listen implements election.Mint.
-func (m *Memory) Listen(ctx context.Context, heard func(election.Change)) error {
+// Listen implements mint.Mint.
+func (m *Memory) Listen(ctx context.Context, heard func(mint.Change)) error {
 	m.mu.Lock()
 	m.serial++
 	id := m.serial
 	m.heard[id] = heard
 	m.mu.Unlock()
-	heard(election.Change{})
+	heard(mint.Change{})
 	<-ctx.Done()
 	m.mu.Lock()
 	delete(m.heard, id)
@@ -146,7 +147,7 @@ func (m *Memory) call(ctx context.Context, name string, f func(now time.Duration
 	return fault, errors.Join(err, fault.Err)
 }
 
-func lost(err error) error { return fmt.Errorf("%w: %w", election.ErrSessionLost, err) }
+func lost(err error) error { return fmt.Errorf("%w: %w", mint.ErrSessionLost, err) }
 
 type memorySession struct {
 	mint *Memory
@@ -157,19 +158,19 @@ func (s *memorySession) Process() int64 { return s.id }
 
 // finish closes the session if the call has lost it.
 func (s *memorySession) finish(fault Fault, err error) error {
-	if fault.Cut || errors.Is(err, election.ErrSessionLost) {
+	if fault.Cut || errors.Is(err, mint.ErrSessionLost) {
 		_ = s.Close()
 	}
 	return err
 }
 
-func (s *memorySession) Try(ctx context.Context, bids []election.Bid) (results []election.Result, err error) {
+func (s *memorySession) Try(ctx context.Context, bids []mint.Bid) (results []mint.Result, err error) {
 	fault, err := s.mint.call(ctx, "try", func(now time.Duration) error {
 		results, err = s.mint.store.Try(now, s.id, bids)
 		s.mint.announce(results)
 		return err
 	})
-	if len(bids) == 1 && err == nil && results[0].Outcome == election.Busy && bids[0].Block > 0 {
+	if len(bids) == 1 && err == nil && results[0].Outcome == mint.Busy && bids[0].Block > 0 {
 		// The store answers at once: block here for as long as the bid may.
 		if e := pause.For(ctx, bids[0].Block); e != nil {
 			return nil, s.finish(fault, lost(e))
@@ -178,7 +179,7 @@ func (s *memorySession) Try(ctx context.Context, bids []election.Bid) (results [
 	return results, s.finish(fault, err)
 }
 
-func (s *memorySession) Beat(ctx context.Context, pulses []election.Pulse) (answers []election.Outcome, err error) {
+func (s *memorySession) Beat(ctx context.Context, pulses []mint.Pulse) (answers []mint.Outcome, err error) {
 	fault, err := s.mint.call(ctx, "beat", func(now time.Duration) error {
 		answers, err = s.mint.store.Beat(now, s.id, pulses)
 		return err
@@ -186,37 +187,37 @@ func (s *memorySession) Beat(ctx context.Context, pulses []election.Pulse) (answ
 	return answers, s.finish(fault, err)
 }
 
-func (s *memorySession) Release(ctx context.Context, farewells []election.Farewell) (answers []election.Parting, err error) {
+func (s *memorySession) Release(ctx context.Context, farewells []mint.Farewell) (answers []mint.Parting, err error) {
 	fault, err := s.mint.call(ctx, "release", func(now time.Duration) error {
 		answers, err = s.mint.store.Release(now, s.id, farewells)
 		for _, f := range farewells {
-			s.mint.tell(election.Change{Scope: f.Token.Scope, Epoch: f.Token.Epoch})
+			s.mint.tell(mint.Change{Scope: f.Token.Scope, Epoch: f.Token.Epoch})
 		}
 		return err
 	})
 	return answers, s.finish(fault, err)
 }
 
-func (s *memorySession) Enlist(ctx context.Context, r election.Roll) error {
+func (s *memorySession) Enlist(ctx context.Context, r mint.Roll) error {
 	fault, err := s.mint.call(ctx, "enlist", func(now time.Duration) error { return s.mint.store.Enlist(now, s.id, r) })
 	return s.finish(fault, err)
 }
 
 func (s *memorySession) Close() error {
-	s.mint.With(func(_ time.Duration, st *Store) { st.End(s.id) })
+	s.mint.With(func(_ time.Duration, st *store.Store) { st.End(s.id) })
 	return nil
 }
 
-func (m *Memory) announce(results []election.Result) {
+func (m *Memory) announce(results []mint.Result) {
 	for _, r := range results {
-		if r.Outcome == election.Won {
-			m.tell(election.Change{Scope: r.Scope, Holder: r.Token.Holder, Epoch: r.Token.Epoch})
+		if r.Outcome == mint.Won {
+			m.tell(mint.Change{Scope: r.Scope, Holder: r.Token.Holder, Epoch: r.Token.Epoch})
 		}
 	}
 }
 
 // tell calls each listener on its own goroutine: it may block, and the lock is held here.
-func (m *Memory) tell(c election.Change) {
+func (m *Memory) tell(c mint.Change) {
 	for _, heard := range m.heard {
 		go heard(c)
 	}
@@ -224,10 +225,8 @@ func (m *Memory) tell(c election.Change) {
 
 // Token returns the token in the row of a scope, given up or not; zero without a row.
 func (m *Memory) Token(scope string) (t fence.Token) {
-	m.With(func(_ time.Duration, s *Store) {
-		if r := s.rows[scope]; r != nil {
-			t = r.token
-		}
+	m.With(func(_ time.Duration, s *store.Store) {
+		t = s.Last(scope)
 	})
 	return t
 }

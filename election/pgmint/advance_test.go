@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/internal/runtest"
 )
@@ -16,7 +16,7 @@ func TestAdvanceOfAScopeThatAFailoverForgot(t *testing.T) {
 	t.Parallel()
 	primary := primaryServer(t)
 	const longest = 27 * time.Second
-	candidate(t, newMint(t, database(primary).URL), "slow", longest, election.Strict)
+	candidate(t, newMint(t, database(primary).URL), "slow", longest, mint.Strict)
 	standby := replicaOf(t, primary, "s1")
 	standby.catchesUp(t, primary)
 	standby.link.Blackhole(tcpproxy.Both)
@@ -24,9 +24,9 @@ func TestAdvanceOfAScopeThatAFailoverForgot(t *testing.T) {
 	standby.promote(t)
 	there := database(standby.Server)
 	advance(t, there.Connect(t), "s", 5_000_000)
-	next := candidate(t, newMint(t, there.URL), "next", time.Second, election.Fast) // the row accepts any takeover mode
-	r := bid(t, next, election.Bid{Scope: "s", Lease: time.Second})
-	if r.Outcome != election.Won || r.Handoff || r.Hold != longest || r.Token.Epoch <= 5_000_000 {
+	next := candidate(t, newMint(t, there.URL), "next", time.Second, mint.Fast) // the row accepts any takeover mode
+	r := bid(t, next, mint.Bid{Scope: "s", Lease: time.Second})
+	if r.Outcome != mint.Won || r.Handoff || r.Hold != longest || r.Token.Epoch <= 5_000_000 {
 		t.Errorf("the bid: got %+v, want Won with a hold of the longest lease and an epoch above 5000000", r)
 	}
 	growing(t, append(tokens, r.Token))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 )
@@ -16,7 +16,7 @@ import (
 var errBuried = errors.New("this process was declared dead in conch.process: its process key was free for others to lock, or the epoch of one of its scopes was advanced")
 
 // Beat renews all terms in one statement. Without any it only keeps the session alive.
-func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]election.Outcome, error) {
+func (s *session) Beat(ctx context.Context, pulses []mint.Pulse) ([]mint.Outcome, error) {
 	if len(pulses) > 0 && !s.bySession() {
 		return s.beatProcess(ctx, pulses)
 	}
@@ -43,11 +43,11 @@ func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]election
 	if err != nil {
 		return nil, s.failure("heartbeat", err)
 	}
-	answers := slices.Repeat([]election.Outcome{election.Over}, len(pulses))
+	answers := slices.Repeat([]mint.Outcome{mint.Over}, len(pulses))
 	for _, r := range renewed {
-		answers[r.Place-1] = election.Locked
+		answers[r.Place-1] = mint.Locked
 		if r.Renewed {
-			answers[r.Place-1] = election.Renewed
+			answers[r.Place-1] = mint.Renewed
 		}
 		s.owe(pulses[r.Place-1].Token, r.Owed)
 	}
@@ -56,7 +56,7 @@ func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]election
 
 // settles reports whether this heartbeat must settle the term: the caller asks for it now, or has
 // asked before and the row was locked.
-func (s *session) settles(p election.Pulse) bool {
+func (s *session) settles(p mint.Pulse) bool {
 	term, owed := s.owed[p.Token.Scope]
 	return p.Settle || owed && term == p.Token.Term
 }
@@ -71,7 +71,7 @@ func (s *session) owe(t fence.Token, owed bool) {
 
 // beatProcess renews one row, for all terms that this session minted and has neither replaced nor
 // given up. Another process that changes one of them sets a tombstone on the row.
-func (s *session) beatProcess(ctx context.Context, pulses []election.Pulse) ([]election.Outcome, error) {
+func (s *session) beatProcess(ctx context.Context, pulses []mint.Pulse) ([]mint.Outcome, error) {
 	scopes, terms := []string{}, [][16]byte{}
 	for _, p := range pulses {
 		if s.knows(p.Token) && s.settles(p) {
@@ -89,15 +89,15 @@ func (s *session) beatProcess(ctx context.Context, pulses []election.Pulse) ([]e
 	case len(renewed) != 1 || renewed[0].Alive != nil && !*renewed[0].Alive:
 		return nil, s.over("heartbeat", errBuried)
 	}
-	answers := make([]election.Outcome, len(pulses))
+	answers := make([]mint.Outcome, len(pulses))
 	for i, p := range pulses {
 		switch {
 		case !s.knows(p.Token):
-			answers[i] = election.Over
+			answers[i] = mint.Over
 		case renewed[0].Alive == nil:
-			answers[i] = election.Locked
+			answers[i] = mint.Locked
 		default:
-			answers[i] = election.Renewed
+			answers[i] = mint.Renewed
 		}
 		s.owe(p.Token, slices.Contains(renewed[0].Owed, p.Token.Scope))
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 )
@@ -22,7 +22,7 @@ const codeLockTableFull = "53200"
 // Try makes the first of the bids, as many as the lock budget has room for, in one statement,
 // conch.bid. If the server's lock table is full, it makes fewer. After an error it keeps no lock of
 // these scopes, so that others can win while this candidate waits.
-func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Result, error) {
+func (s *session) Try(ctx context.Context, bids []mint.Bid) ([]mint.Result, error) {
 	if err := s.resync(ctx); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Resu
 			return results, nil
 		}
 		failed := s.failure("bid", err)
-		if !errors.Is(failed, election.ErrSessionLost) { // a lost session holds no lock
+		if !errors.Is(failed, mint.ErrSessionLost) { // a lost session holds no lock
 			if err := s.unlockFailed(ctx, bids[:n]); err != nil {
 				return nil, errors.Join(failed, err)
 			}
@@ -49,7 +49,7 @@ func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Resu
 			return nil, failed
 		}
 		if n == 1 {
-			return []election.Result{{Scope: bids[0].Scope, Outcome: election.Full, Why: errors.New(
+			return []mint.Result{{Scope: bids[0].Scope, Outcome: mint.Full, Why: errors.New(
 				"the server's lock table is full: raise max_locks_per_transaction and restart the server")}}, nil
 		}
 		n /= 2
@@ -57,9 +57,9 @@ func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Resu
 	}
 }
 
-func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Result, error) {
+func (s *session) bid(ctx context.Context, bids []mint.Bid) ([]mint.Result, error) {
 	order := slices.Clone(bids)
-	slices.SortFunc(order, func(a, b election.Bid) int { return cmp.Compare(a.Scope, b.Scope) }) // rows are locked in scope order
+	slices.SortFunc(order, func(a, b mint.Bid) int { return cmp.Compare(a.Scope, b.Scope) }) // rows are locked in scope order
 	scopes := make([]string, len(order))
 	keys := make([]int64, len(order))
 	leases := make([]int32, len(order))
@@ -87,15 +87,15 @@ func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Resu
 	if len(results) == 0 {
 		return nil, errNoStandby
 	}
-	found := make(map[string]election.Result, len(bids))
+	found := make(map[string]mint.Result, len(bids))
 	for _, r := range results {
 		found[r.Scope] = r
-		s.locked[r.Scope] = s.bySession() && (r.Outcome == election.Won || r.Outcome == election.Busy)
-		if r.Outcome == election.Won {
+		s.locked[r.Scope] = s.bySession() && (r.Outcome == mint.Won || r.Outcome == mint.Busy)
+		if r.Outcome == mint.Won {
 			s.minted[r.Scope] = r.Token.Term
 		}
 	}
-	out := make([]election.Result, len(bids))
+	out := make([]mint.Result, len(bids))
 	for i, b := range bids {
 		r, ok := found[b.Scope]
 		if !ok {
@@ -114,14 +114,14 @@ const bidSQL = `SELECT * FROM conch.bid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
 
 var errNoStandby = errors.New("no standby is connected that could confirm a term, and synchronous_standby_names asks for one: bring it back, or correct the setting")
 
-var outcomes = map[string]election.Outcome{
-	"won": election.Won, "held": election.Held, "busy": election.Busy,
-	"yield": election.Yield, "refused": election.Refused, "locked": election.Locked,
+var outcomes = map[string]mint.Outcome{
+	"won": mint.Won, "held": mint.Held, "busy": mint.Busy,
+	"yield": mint.Yield, "refused": mint.Refused, "locked": mint.Locked,
 }
 
-func scanResult(row pgx.CollectableRow) (election.Result, error) {
+func scanResult(row pgx.CollectableRow) (mint.Result, error) {
 	var (
-		r        election.Result
+		r        mint.Result
 		outcome  string
 		why      string
 		term     [16]byte
@@ -142,7 +142,7 @@ func scanResult(row pgx.CollectableRow) (election.Result, error) {
 	}
 	r.Term = term
 	r.Hold, r.Age = time.Duration(hold)*time.Millisecond, time.Duration(age)*time.Millisecond
-	if r.Outcome == election.Won {
+	if r.Outcome == mint.Won {
 		r.Token = fence.Token{
 			Scope: r.Scope, Holder: r.Holder, Epoch: epoch, Term: term, System: system, Timeline: uint32(timeline),
 		}

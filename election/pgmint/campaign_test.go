@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -83,7 +84,7 @@ func campaign(t *testing.T, address string, lease time.Duration, watch func(elec
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			for _, r := range b.Results {
-				if r.Outcome == election.Won {
+				if r.Outcome == mint.Won {
 					f.won[r.Token.Epoch] = b.Sent
 				}
 			}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
@@ -40,7 +40,7 @@ func TestTheSystemSortsAnew(t *testing.T) {
 	}
 	tokens := func(id string) []fence.Token {
 		m := mintWith(t, cfg)
-		s := candidate(t, m, id, time.Second, election.Strict)
+		s := candidate(t, m, id, time.Second, mint.Strict)
 		got := make([]fence.Token, len(scopes))
 		for i, scope := range scopes {
 			got[i] = lead(t, s, scope, time.Second)

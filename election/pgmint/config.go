@@ -16,11 +16,12 @@ type Config struct {
 	TLSInsecure bool   // encrypt without verifying the server (S28)
 	TLSCAFile   string // verify the server against this file instead of the system's roots
 	AppName     string // shown in pg_stat_activity; default "conch"
-	// ListenChannel is the channel of notifications of changes; default DefaultChannel. All
-	// candidates of a scope must use the same one.
+	// ListenChannel is the channel of notifications of changes; default "conch_leader_change". All
+	// candidates of a scope must use the same one. Their payload is scope:holder:epoch; the holder is
+	// empty if the scope was given up. Parse it from the right, since a scope may contain ':'.
 	ListenChannel string
 	// LockKeys overrides the advisory lock keys of scopes (S2, S27), for example if another program
-	// uses the key that LockKey returns. All candidates of a scope must use the same one: until
+	// uses the key that conch.lock_key returns. All candidates of a scope must use the same one: until
 	// the scope is released, the mint refuses any other.
 	LockKeys map[string]int64
 	// Locks is how sessions hold the scopes that they win; default SessionLocks.
@@ -30,11 +31,6 @@ type Config struct {
 	// ProcessLocks the budget only limits how many scopes one statement bids for.
 	LockBudget int
 }
-
-// DefaultChannel is the default channel of notifications of changes. Their payload is
-// scope:holder:epoch; the holder is empty if the scope was given up. Parse it from the right, since
-// a scope may contain ':'.
-const DefaultChannel = "conch_leader_change"
 
 // ConfigFromEnv reads CONCH_DB_URL, CONCH_DB_TLS_INSECURE, CONCH_DB_TLS_CA_FILE,
 // CONCH_LISTEN_CHANNEL, CONCH_LOCKS and CONCH_LOCK_BUDGET. For a candidate, which passes its scopes,
@@ -73,8 +69,8 @@ func (c Config) lockKey(scope string) int64 {
 	if key, ok := c.LockKeys[scope]; ok {
 		return key
 	}
-	return LockKey(scope)
+	return scopeKey(scope)
 }
 
 // Channel returns ListenChannel, or its default.
-func (c Config) Channel() string { return cmp.Or(c.ListenChannel, DefaultChannel) }
+func (c Config) Channel() string { return cmp.Or(c.ListenChannel, "conch_leader_change") }

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
@@ -38,22 +38,22 @@ func exercise(t *testing.T, address func(*pgtest.DB) string, kinds ...pgmint.Loc
 }
 
 func harness(locks, others pgmint.Locks, address func(*pgtest.DB) string) electiontest.Harness {
-	var databases sync.Map // election.Mint → *pgtest.DB
-	of := func(m election.Mint) *pgtest.DB {
+	var databases sync.Map // mint.Mint → *pgtest.DB
+	of := func(m mint.Mint) *pgtest.DB {
 		db, _ := databases.Load(m)
 		return db.(*pgtest.DB)
 	}
 	return electiontest.Harness{
-		New: func(t *testing.T) election.Mint {
+		New: func(t *testing.T) mint.Mint {
 			db := pgtest.New(t)
 			m := mintWith(t, pgmint.Config{URL: address(db), Locks: locks})
 			databases.Store(m, db)
 			return m
 		},
-		Beside: func(t *testing.T, m election.Mint) election.Mint {
+		Beside: func(t *testing.T, m mint.Mint) mint.Mint {
 			return mintWith(t, pgmint.Config{URL: address(of(m)), Locks: others})
 		},
-		Fence: func(t *testing.T, m election.Mint, token fence.Token) (func() error, error) {
+		Fence: func(t *testing.T, m mint.Mint, token fence.Token) (func() error, error) {
 			db := of(m)
 			tx, err := pgtest.Connect(t, pg.Config{URL: address(db)}).Begin(t.Context())
 			if err != nil {
@@ -64,13 +64,13 @@ func harness(locks, others pgmint.Locks, address func(*pgtest.DB) string) electi
 			}
 			return func() error { return tx.Commit(t.Context()) }, nil
 		},
-		Kill: func(t *testing.T, m election.Mint, s election.Session) { unlockAll(t, of(m), s) },
-		Unlock: func(t *testing.T, _ election.Mint, s election.Session) {
+		Kill: func(t *testing.T, m mint.Mint, s mint.Session) { unlockAll(t, of(m), s) },
+		Unlock: func(t *testing.T, _ mint.Mint, s mint.Session) {
 			if err := pgmint.UnlockAll(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
 		},
-		Advance: func(t *testing.T, m election.Mint, scope string) {
+		Advance: func(t *testing.T, m mint.Mint, scope string) {
 			advance(t, of(m).Connect(t), scope, 100)
 		},
 	}

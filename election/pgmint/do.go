@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // ErrHeld says that another process leads. The error of TryDo wraps it and names the holder.
@@ -20,14 +21,14 @@ var ErrHeld = errors.New("another process leads")
 //
 // Do returns the error of f, the reason if the leadership ended before f returned, or the error of
 // ctx if ctx ended before f ran.
-func Do(ctx context.Context, mint election.Mint, scope string, f func(ctx context.Context, l election.Leadership) error) error {
-	return once(ctx, mint, scope, f, func(election.Fact) error { return nil })
+func Do(ctx context.Context, m mint.Mint, scope string, f func(ctx context.Context, l election.Leadership) error) error {
+	return once(ctx, m, scope, f, func(election.Fact) error { return nil })
 }
 
 // TryDo is Do without the wait for a leader: if another process leads the scope, it returns an error
 // that wraps ErrHeld and does not run f. It does wait for the lease of a predecessor that crashed.
-func TryDo(ctx context.Context, mint election.Mint, scope string, f func(ctx context.Context, l election.Leadership) error) error {
-	return once(ctx, mint, scope, f, func(told election.Fact) error {
+func TryDo(ctx context.Context, m mint.Mint, scope string, f func(ctx context.Context, l election.Leadership) error) error {
+	return once(ctx, m, scope, f, func(told election.Fact) error {
 		if told.Kind == election.Following {
 			return fmt.Errorf("pgmint: %w: %q is led by %s", ErrHeld, scope, told.Holder)
 		}
@@ -36,13 +37,13 @@ func TryDo(ctx context.Context, mint election.Mint, scope string, f func(ctx con
 }
 
 // once runs f in the first term that it wins, unless leave returns an error before.
-func once(ctx context.Context, mint election.Mint, scope string, f func(context.Context, election.Leadership) error, leave func(election.Fact) error) error {
+func once(ctx context.Context, m mint.Mint, scope string, f func(context.Context, election.Leadership) error, leave func(election.Fact) error) error {
 	campaign, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var ran atomic.Bool
 	var outcome error // of f; read once the elector has ended
 	elector, err := election.New(election.Config{
-		Mint: mint, Logger: slog.New(slog.DiscardHandler), // the returned error says enough
+		Mint: m, Logger: slog.New(slog.DiscardHandler), // the returned error says enough
 		Roles: []election.Role{{Scope: scope, Lead: func(term context.Context, l election.Leadership) error {
 			select {
 			case <-campaign.Done(): // the campaign ended while the bid won

@@ -1,5 +1,5 @@
 // Package pgmint elects leaders in a Postgres database, version 14 or newer. Its [Mint] is the
-// election.Mint for production, and the package owns the schema conch. Package pgops is for
+// mint.Mint for production, and the package owns the schema conch. Package pgops is for
 // operators: it shows an election, drains scopes and raises epochs.
 //
 // # How to use it
@@ -31,12 +31,12 @@
 // A candidate bids and sends heartbeats on one dedicated connection, its lock session. By default
 // Postgres keeps the session of a stopped or unreachable client, and its locks, for minutes or for
 // ever. So the lock session sets idle_session_timeout and related settings to the lease, except
-// with election.Keep, and heartbeats keep it alive by the server's clock.
+// with mint.Keep, and heartbeats keep it alive by the server's clock.
 //
 // # Thousands of scopes
 //
 // A full lock table keeps even new connections out of the server. So locks have a budget, and
-// [Mint.Open] refuses a candidate that needs more with a [LockBudgetError]. With [ProcessLocks] a
+// [Mint.Open] refuses a candidate that needs more. With [ProcessLocks] a
 // session locks only its process key, and a heartbeat renews one row of conch.process for every
 // term that the session has minted and not given up.
 //

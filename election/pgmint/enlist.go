@@ -7,13 +7,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/pg"
 )
 
 // Enlist changes the scopes that the candidate is registered for, in one statement that waits for no
 // row. The locks of a withdrawn scope stay reserved in the budget until the session ends.
-func (s *session) Enlist(ctx context.Context, r election.Roll) error {
+func (s *session) Enlist(ctx context.Context, r mint.Roll) error {
 	fresh := slices.DeleteFunc(slices.Clone(r.Add), func(scope string) bool { return slices.Contains(s.who.Scopes, scope) })
 	add, err := s.encodable(ctx, r.Add)
 	if err != nil {
@@ -36,4 +36,4 @@ func (s *session) Enlist(ctx context.Context, r election.Roll) error {
 var errRollLocked = errors.New("the candidate's row in conch.process is locked, or was deleted")
 
 // withdrawn returns the scopes, never nil, which would be NULL in SQL.
-func withdrawn(r election.Roll) []string { return append([]string{}, r.Withdraw...) }
+func withdrawn(r mint.Roll) []string { return append([]string{}, r.Withdraw...) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 )
 
@@ -13,7 +13,7 @@ import (
 func TestEnlistWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	db, m, _, _ := setup(t)
-	b := candidate(t, m, "b", unhurried, election.Strict)
+	b := candidate(t, m, "b", unhurried, mint.Strict)
 	c := db.Connect(t)
 	tx, err := c.Begin(t.Context())
 	if err != nil {
@@ -23,7 +23,7 @@ func TestEnlistWaitsForNobody(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `SELECT FROM conch.process WHERE process_key = $1 FOR UPDATE`, b.Process()); err != nil {
 		t.Fatal(err)
 	}
-	roll := election.Roll{Add: []string{"more"}, Longest: unhurried}
+	roll := mint.Roll{Add: []string{"more"}, Longest: unhurried}
 	if err := b.Enlist(t.Context(), roll); err == nil || !strings.Contains(err.Error(), "locked") {
 		t.Errorf("with its row locked: got %v, want an error that says so", err)
 	}
@@ -44,14 +44,14 @@ func TestEnlistKeepsTheLockBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
-	s := candidate(t, m, "a", unhurried, election.Strict)
-	if err := s.Enlist(t.Context(), election.Roll{Add: []string{"t"}, Longest: unhurried}); err != nil {
+	s := candidate(t, m, "a", unhurried, mint.Strict)
+	if err := s.Enlist(t.Context(), mint.Roll{Add: []string{"t"}, Longest: unhurried}); err != nil {
 		t.Errorf("two scopes, a process key and a fence fit into 4: %v", err)
 	}
-	if err := s.Enlist(t.Context(), election.Roll{Add: []string{"t"}, Longest: unhurried}); err != nil {
+	if err := s.Enlist(t.Context(), mint.Roll{Add: []string{"t"}, Longest: unhurried}); err != nil {
 		t.Errorf("the same scope again: %v", err)
 	}
-	err = s.Enlist(t.Context(), election.Roll{Add: []string{"u"}, Longest: unhurried})
+	err = s.Enlist(t.Context(), mint.Roll{Add: []string{"u"}, Longest: unhurried})
 	if err == nil || !strings.Contains(err.Error(), "lock budget is 4") {
 		t.Errorf("a third scope: got %v, want an error that names the lock budget", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
@@ -90,22 +90,22 @@ func TestAPreparedFenceIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := newMint(t, url)
-	a := candidate(t, m, "a", unhurried, election.Strict)
+	a := candidate(t, m, "a", unhurried, mint.Strict)
 	token := lead(t, a, "s", unhurried)
 	run(t, c, `BEGIN`)
 	if err := pgfence.Fence(t.Context(), c, token); err != nil {
 		t.Fatal(err)
 	}
 	run(t, c, `PREPARE TRANSACTION 'half done'`)
-	parts(t, a, election.Farewell{Token: token, Released: true})
-	b := candidate(t, m, "b", unhurried, election.Strict)
-	var r election.Result
+	parts(t, a, mint.Farewell{Token: token, Released: true})
+	b := candidate(t, m, "b", unhurried, mint.Strict)
+	var r mint.Result
 	ask := func() bool {
-		r = bid(t, b, election.Bid{Scope: "s", Lease: 3 * time.Second, Block: time.Millisecond, Evict: true})
+		r = bid(t, b, mint.Bid{Scope: "s", Lease: 3 * time.Second, Block: time.Millisecond, Evict: true})
 		return len(r.Blockers) > 0
 	}
 	pgtest.Eventually(t, time.Minute, "the transaction to be older than a lease", ask)
-	if !ask() || r.Outcome != election.Busy || r.Blockers[0].Ended || r.Blockers[0].PID != 0 ||
+	if !ask() || r.Outcome != mint.Busy || r.Blockers[0].Ended || r.Blockers[0].PID != 0 ||
 		!strings.Contains(r.Blockers[0].What, `ROLLBACK PREPARED 'half done'`) {
 		t.Errorf("got %+v, want Busy and the statement that ends the prepared transaction", r)
 	}
@@ -113,7 +113,7 @@ func TestAPreparedFenceIsNamed(t *testing.T) {
 		t.Errorf("got the history %q, want one entry, blocked", got)
 	}
 	run(t, c, `ROLLBACK PREPARED 'half done'`)
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Won {
 		t.Errorf("a bid after the rollback: got %+v, want Won", r)
 	}
 }
@@ -126,7 +126,7 @@ func TestSettingsOfALockSession(t *testing.T) {
 	for _, set := range []string{"statement_timeout = '3s'", "lock_timeout = '1h'", "idle_session_timeout = '1h'", "default_transaction_isolation = 'serializable'"} {
 		run(t, owner, `ALTER DATABASE `+db.Name+` SET `+set)
 	}
-	s := candidate(t, newMint(t, db.URL), "a", 20*time.Second, election.Strict)
+	s := candidate(t, newMint(t, db.URL), "a", 20*time.Second, mint.Strict)
 	conn := pgmint.Conn(s)
 	for name, want := range map[string]string{
 		"statement_timeout": "10s", "lock_timeout": "2s", "idle_session_timeout": "20s", "default_transaction_isolation": "read committed",

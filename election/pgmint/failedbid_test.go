@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
@@ -21,11 +21,11 @@ func TestAFailedBidKeepsNoLock(t *testing.T) {
 	c := minttest.Granted(t)
 	admin := c.DB.Connect(t)
 	m := mintWith(t, pgmint.Config{URL: c.As(t, c.Node)})
-	a, b := candidate(t, m, "a", unhurried, election.Strict), candidate(t, m, "b", unhurried, election.Strict)
+	a, b := candidate(t, m, "a", unhurried, mint.Strict), candidate(t, m, "b", unhurried, mint.Strict)
 	fails := func() {
 		t.Helper()
 		run(t, admin, fmt.Sprintf(`REVOKE INSERT ON conch.heartbeat FROM %q`, c.Node))
-		_, err := a.Try(t.Context(), []election.Bid{{Scope: "s", Lease: unhurried}})
+		_, err := a.Try(t.Context(), []mint.Bid{{Scope: "s", Lease: unhurried}})
 		if pg.Code(err) != "42501" {
 			t.Fatalf("a bid without a privilege: got %v, want SQLSTATE 42501", err)
 		}
@@ -42,10 +42,10 @@ func TestAFailedBidKeepsNoLock(t *testing.T) {
 	if err := pgfence.Fence(t.Context(), tx, token); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+	if _, err := b.Release(t.Context(), []mint.Farewell{{Token: token, Released: true}}); err != nil {
 		t.Fatal(err)
 	}
-	if r := bid(t, a, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
+	if r := bid(t, a, mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Busy {
 		t.Fatalf("bid under a fence: got %+v, want Busy", r)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
@@ -62,7 +62,7 @@ func TestAFirstRowThatIsNotCommitted(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		t.Helper()
 		db := pgtest.New(t)
-		a := candidate(t, newMint(t, db.URL), "a", unhurried, election.Strict)
+		a := candidate(t, newMint(t, db.URL), "a", unhurried, mint.Strict)
 		operator, err := db.Connect(t).Begin(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -70,9 +70,9 @@ func TestAFirstRowThatIsNotCommitted(t *testing.T) {
 		if _, err := operator.Exec(t.Context(), `SELECT conch.advance('s', 7, 'ops')`); err != nil {
 			t.Fatal(err)
 		}
-		bids := []election.Bid{{Scope: "quiet", Lease: unhurried}, {Scope: "s", Lease: unhurried, Explain: true}}
+		bids := []mint.Bid{{Scope: "quiet", Lease: unhurried}, {Scope: "s", Lease: unhurried, Explain: true}}
 		r, err := a.Try(t.Context(), bids)
-		if err != nil || r[0].Outcome != election.Won || r[1].Outcome != election.Locked || !strings.Contains(r[1].Why.Error(), "its fence is held by pid ") {
+		if err != nil || r[0].Outcome != mint.Won || r[1].Outcome != mint.Locked || !strings.Contains(r[1].Why.Error(), "its fence is held by pid ") {
 			t.Fatalf("got %+v, %v, want quiet won, and s locked with its reason", r, err)
 		}
 		if err := operator.Commit(t.Context()); err != nil {
@@ -91,7 +91,7 @@ func TestARehearsalThatCanNotBeTakenBack(t *testing.T) {
 	admin := c.DB.Connect(t)
 	run(t, admin, `REVOKE EXECUTE ON FUNCTION pg_advisory_unlock(bigint) FROM PUBLIC`)
 	m := mintWith(t, pgmint.Config{URL: c.As(t, c.Node)})
-	s, err := m.Open(t.Context(), election.Candidate{ID: "a", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{"s"}})
+	s, err := m.Open(t.Context(), mint.Candidate{ID: "a", Lease: unhurried, Longest: unhurried, Takeover: mint.Strict, Scopes: []string{"s"}})
 	if err == nil {
 		_ = s.Close()
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
@@ -63,9 +63,9 @@ func takeovers(t *testing.T, s *postmaster.Server, n int) (tokens []fence.Token)
 	t.Helper()
 	m := newMint(t, database(s).URL)
 	for range n {
-		who := candidate(t, m, "n"+strconv.Itoa(len(tokens)), 20*time.Second, election.Strict)
-		r := bid(t, who, election.Bid{Scope: "s", Lease: 20 * time.Second})
-		if r.Outcome != election.Won {
+		who := candidate(t, m, "n"+strconv.Itoa(len(tokens)), 20*time.Second, mint.Strict)
+		r := bid(t, who, mint.Bid{Scope: "s", Lease: 20 * time.Second})
+		if r.Outcome != mint.Won {
 			t.Fatalf("the bid: got %+v, want Won", r)
 		}
 		tokens = append(tokens, r.Token)
@@ -112,7 +112,7 @@ func failoverToALaggingStandby(t *testing.T) {
 	t.Helper()
 	primary := primaryServer(t)
 	const longest = 27 * time.Second
-	candidate(t, newMint(t, database(primary).URL), "slow", longest, election.Strict) // registered, and known to the standby
+	candidate(t, newMint(t, database(primary).URL), "slow", longest, mint.Strict) // registered, and known to the standby
 	tokens := takeovers(t, primary, 1)
 	standby := replicaOf(t, primary, "s1")
 	standby.catchesUp(t, primary)
@@ -130,8 +130,8 @@ func failoverToALaggingStandby(t *testing.T) {
 		t.Errorf("got the timelines %s by the control file and by the log, want 1 2", stale)
 	}
 	refusesAll(t, standby.Server, tokens)
-	r := bid(t, candidate(t, newMint(t, database(standby.Server).URL), "next", time.Second, election.Strict), election.Bid{Scope: "s", Lease: time.Second})
-	if r.Outcome != election.Won || r.Handoff || r.Hold != longest || r.Token.Timeline != 2 || r.Token.System != tokens[0].System {
+	r := bid(t, candidate(t, newMint(t, database(standby.Server).URL), "next", time.Second, mint.Strict), mint.Bid{Scope: "s", Lease: time.Second})
+	if r.Outcome != mint.Won || r.Handoff || r.Hold != longest || r.Token.Timeline != 2 || r.Token.System != tokens[0].System {
 		t.Errorf("the next bid: got %+v, want Won on timeline 2 with a hold of the longest lease", r)
 	}
 	refusesAll(t, standby.Server, tokens)
@@ -195,7 +195,7 @@ func TestPromotingTwiceUnheardRepeatsEpochs(t *testing.T) {
 		r.link.Blackhole(tcpproxy.Both)
 		r.promote(t)
 		m := newMint(t, database(r.Server).URL)
-		tokens = append(tokens, lead(t, candidate(t, m, "x", 20*time.Second, election.Strict), "s", time.Second))
+		tokens = append(tokens, lead(t, candidate(t, m, "x", 20*time.Second, mint.Strict), "s", time.Second))
 	}
 	if tokens[0].Epoch != tokens[1].Epoch || tokens[0].Timeline != tokens[1].Timeline || tokens[0].Same(tokens[1]) {
 		t.Errorf("got the tokens %s and %s, want the same epoch in two terms: the documentation is out of date", tokens[0], tokens[1])

@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -26,9 +26,9 @@ func TestAFarewellWaitsForNobody(t *testing.T) {
 		t.Helper()
 		db := pgtest.New(t)
 		m := newMint(t, db.URL)
-		a := candidate(t, m, "a", unhurried, election.Strict)
+		a := candidate(t, m, "a", unhurried, mint.Strict)
 		c := db.Connect(t)
-		var farewells []election.Farewell
+		var farewells []mint.Farewell
 		begin := func(level pgx.TxIsoLevel) pgx.Tx {
 			tx, err := db.Connect(t).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
 			if err != nil {
@@ -41,21 +41,21 @@ func TestAFarewellWaitsForNobody(t *testing.T) {
 			if err := pgfence.Fence(t.Context(), begin(level), token); err != nil { // and does not end
 				t.Fatal(err)
 			}
-			farewells = append(farewells, election.Farewell{Token: token, Released: true, Reason: "bye"})
+			farewells = append(farewells, mint.Farewell{Token: token, Released: true, Reason: "bye"})
 		}
 		locked := lead(t, a, "locked", unhurried)
 		stranger := begin(pgx.ReadCommitted)
 		if _, err := stranger.Exec(t.Context(), `SELECT FROM conch.leadership WHERE scope = 'locked' FOR SHARE`); err != nil {
 			t.Fatal(err)
 		}
-		last := election.Farewell{Token: locked, Released: true, Reason: "bye"}
+		last := mint.Farewell{Token: locked, Released: true, Reason: "bye"}
 		answers := parts(t, a, append(farewells, last)...)
 		for i, f := range farewells {
-			if answers[i].Outcome != election.Said || released(t, c, f.Token.Scope) != "released bye" {
+			if answers[i].Outcome != mint.Said || released(t, c, f.Token.Scope) != "released bye" {
 				t.Errorf("%s: got %+v and the history %q, want Said and released", f.Token.Scope, answers[i], released(t, c, f.Token.Scope))
 			}
 		}
-		if got := answers[len(farewells)]; got.Outcome != election.Locked || !strings.Contains(got.By, "(conch-test)") || !strings.Contains(got.By, "pg_terminate_backend(") {
+		if got := answers[len(farewells)]; got.Outcome != mint.Locked || !strings.Contains(got.By, "(conch-test)") || !strings.Contains(got.By, "pg_terminate_backend(") {
 			t.Errorf("the scope with a locked row: got %+v, want Locked and by whom", got)
 		}
 		held := `SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND ` + here + `
@@ -66,7 +66,7 @@ func TestAFarewellWaitsForNobody(t *testing.T) {
 		if err := stranger.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := parts(t, a, last)[0]; got.Outcome != election.Said {
+		if got := parts(t, a, last)[0]; got.Outcome != mint.Said {
 			t.Errorf("no longer locked: got %+v, want Said", got)
 		}
 		if text(t, c, held) != "0" {
@@ -80,10 +80,10 @@ func TestAFarewellWaitsForNobody(t *testing.T) {
 func TestManyLockedFarewells(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	a := candidate(t, newMint(t, db.URL), "a", unhurried, election.Strict)
-	var farewells []election.Farewell
+	a := candidate(t, newMint(t, db.URL), "a", unhurried, mint.Strict)
+	var farewells []mint.Farewell
 	for _, scope := range []string{"s1", "s2", "s3", "s4", "s5"} {
-		farewells = append(farewells, election.Farewell{Token: lead(t, a, scope, unhurried), Released: true})
+		farewells = append(farewells, mint.Farewell{Token: lead(t, a, scope, unhurried), Released: true})
 	}
 	stranger, err := db.Connect(t).Begin(t.Context())
 	if err != nil {
@@ -93,7 +93,7 @@ func TestManyLockedFarewells(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, p := range parts(t, a, farewells...) {
-		if p.Outcome != election.Locked || (i < 3) != strings.Contains(p.By, "pg_terminate_backend(") {
+		if p.Outcome != mint.Locked || (i < 3) != strings.Contains(p.By, "pg_terminate_backend(") {
 			t.Errorf("farewell %d: got %+v, want Locked, and by whom for the first three", i, p)
 		}
 	}
@@ -105,10 +105,10 @@ func TestAFarewellSaidTwice(t *testing.T) {
 	db, m, a, token := setup(t)
 	ear, c := db.Connect(t), db.Connect(t)
 	run(t, ear, `LISTEN conch_leader_change`)
-	f := election.Farewell{Token: token, Reason: "drain timed out"}
-	late := election.Farewell{Token: token, Released: true, Reason: "the acts have ended"}
-	for _, f := range []election.Farewell{f, f, late, late, f} {
-		if got := parts(t, a, f)[0]; got.Outcome != election.Said {
+	f := mint.Farewell{Token: token, Reason: "drain timed out"}
+	late := mint.Farewell{Token: token, Released: true, Reason: "the acts have ended"}
+	for _, f := range []mint.Farewell{f, f, late, late, f} {
+		if got := parts(t, a, f)[0]; got.Outcome != mint.Said {
 			t.Errorf("got %+v, want Said", got)
 		}
 	}
@@ -127,11 +127,11 @@ func TestAFarewellSaidTwice(t *testing.T) {
 	if len(heard) > 3 {
 		t.Errorf("got the notifications %q, want at most two before the end", heard)
 	}
-	r := bid(t, candidate(t, m, "b", unhurried, election.Strict), election.Bid{Scope: "s", Lease: unhurried})
-	if r.Outcome != election.Won || r.Hold != 0 {
+	r := bid(t, candidate(t, m, "b", unhurried, mint.Strict), mint.Bid{Scope: "s", Lease: unhurried})
+	if r.Outcome != mint.Won || r.Hold != 0 {
 		t.Errorf("a bid after the late release: got %+v, want Won without a hold", r)
 	}
-	if got := parts(t, a, late)[0]; got.Outcome != election.Over {
+	if got := parts(t, a, late)[0]; got.Outcome != mint.Over {
 		t.Errorf("after the next term: got %+v, want Over", got)
 	}
 }
@@ -141,17 +141,17 @@ func TestAFarewellUnlocksItsOwn(t *testing.T) {
 	t.Parallel()
 	db, m, a, first := setup(t)
 	second := lead(t, a, "s", unhurried)
-	if got := parts(t, a, election.Farewell{Token: first, Released: true})[0]; got.Outcome != election.Over {
+	if got := parts(t, a, mint.Farewell{Token: first, Released: true})[0]; got.Outcome != mint.Over {
 		t.Errorf("the farewell of the term before: got %+v, want Over", got)
 	}
 	if got := text(t, db.Connect(t), `SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND `+here+`
 			AND (classid::bigint << 32) | objid::bigint = conch.lock_key('s')`); got != "1" {
 		t.Errorf("the lock of the current term is held %s times, want once", got)
 	}
-	if r := bid(t, candidate(t, m, "b", unhurried, election.Strict), election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Held {
+	if r := bid(t, candidate(t, m, "b", unhurried, mint.Strict), mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Held {
 		t.Errorf("a bid beside the current term: got %+v, want Held", r)
 	}
-	if got := parts(t, a, election.Farewell{Token: second, Released: true})[0]; got.Outcome != election.Said {
+	if got := parts(t, a, mint.Farewell{Token: second, Released: true})[0]; got.Outcome != mint.Said {
 		t.Errorf("the farewell of the current term: got %+v, want Said", got)
 	}
 }
@@ -164,7 +164,7 @@ func TestALockedProcessKeepsItsScopesAlone(t *testing.T) {
 		t.Helper()
 		db := pgtest.New(t)
 		m := newMint(t, db.URL)
-		old, again := candidate(t, m, "a", unhurried, election.Strict), candidate(t, m, "a", unhurried, election.Strict)
+		old, again := candidate(t, m, "a", unhurried, mint.Strict), candidate(t, m, "a", unhurried, mint.Strict)
 		lost, taken := lead(t, old, "lost", unhurried), lead(t, old, "taken", unhurried)
 		own := lead(t, again, "own", unhurried)
 		stranger, err := db.Connect(t).Begin(t.Context())
@@ -175,22 +175,22 @@ func TestALockedProcessKeepsItsScopesAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		unlockAll(t, db, old)
-		farewells := []election.Farewell{{Token: lost, Released: true}, {Token: own, Released: true}}
-		if got := parts(t, again, farewells...); got[0].Outcome != election.Locked || got[1].Outcome != election.Said {
+		farewells := []mint.Farewell{{Token: lost, Released: true}, {Token: own, Released: true}}
+		if got := parts(t, again, farewells...); got[0].Outcome != mint.Locked || got[1].Outcome != mint.Said {
 			t.Errorf("got %+v, want Locked and Said", got)
 		}
-		bids := []election.Bid{{Scope: taken.Scope, Lease: unhurried}, {Scope: "fresh", Lease: unhurried}}
+		bids := []mint.Bid{{Scope: taken.Scope, Lease: unhurried}, {Scope: "fresh", Lease: unhurried}}
 		got, err := again.Try(t.Context(), bids)
-		if err != nil || got[0].Outcome != election.Held || got[0].Process != 0 || got[1].Outcome != election.Won {
+		if err != nil || got[0].Outcome != mint.Held || got[0].Process != 0 || got[1].Outcome != mint.Won {
 			t.Errorf("got %+v, %v, want one scope held without a process and the other won", got, err)
 		}
 		if err := stranger.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := parts(t, again, farewells...); got[0].Outcome != election.Said || got[1].Outcome != election.Said {
+		if got := parts(t, again, farewells...); got[0].Outcome != mint.Said || got[1].Outcome != mint.Said {
 			t.Errorf("no longer locked: got %+v, want Said twice", got)
 		}
-		if r := bid(t, again, bids[0]); r.Outcome != election.Won {
+		if r := bid(t, again, bids[0]); r.Outcome != mint.Won {
 			t.Errorf("no longer locked: got %+v, want Won", r)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -36,14 +36,14 @@ func TestFenceInsideAStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", unhurried, election.Strict)
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
+	b := candidate(t, m, "b", unhurried, mint.Strict)
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Busy {
 		t.Fatalf("bid under a fence inside a statement: got %+v, want Busy", r)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Won {
 		t.Fatalf("bid after the commit: got %+v, want Won", r)
 	}
 	if err := write(app, 3, old); !errors.Is(err, fence.ErrStale) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
@@ -132,7 +132,7 @@ func TestFenceOfASessionThatSawThePromotion(t *testing.T) {
 		}
 	}
 	m := newMint(t, database(standby.Server).URL)
-	current := lead(t, candidate(t, m, "next", 20*time.Second, election.Strict), "s", 20*time.Second)
+	current := lead(t, candidate(t, m, "next", 20*time.Second, mint.Strict), "s", 20*time.Second)
 	for range 8 {
 		if err := pgfence.Fence(t.Context(), app, current); err != nil {
 			t.Fatal(err)

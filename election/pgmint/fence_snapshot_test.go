@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
@@ -23,7 +23,7 @@ func TestFenceWithAnOldSnapshot(t *testing.T) {
 		t.Run(string(level), func(t *testing.T) {
 			t.Parallel()
 			db, m, a, first := setup(t)
-			b := candidate(t, m, "b", unhurried, election.Strict)
+			b := candidate(t, m, "b", unhurried, mint.Strict)
 			run(t, db.Connect(t), `CREATE TABLE work (n int)`)
 			old := func() pgx.Tx {
 				t.Helper()
@@ -51,7 +51,7 @@ func TestFenceWithAnOldSnapshot(t *testing.T) {
 			}
 			want("a current token", fenced(old(), first), "")
 			before, parted, again := old(), old(), old()
-			parts(t, a, election.Farewell{Token: first, Released: true})
+			parts(t, a, mint.Farewell{Token: first, Released: true})
 			want("given up since", fenced(parted, first), "40001")
 			second := lead(t, b, "s", unhurried)
 			want("minted since", fenced(before, second), "40001")
@@ -88,14 +88,14 @@ func TestFenceSharesForAnInstant(t *testing.T) {
 		t.Errorf("the row is locked by a fence that has returned: %v", err)
 	}
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", unhurried, election.Strict)
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
+	b := candidate(t, m, "b", unhurried, mint.Strict)
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Busy {
 		t.Errorf("a bid beside the fence: got %+v, want Busy", r)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Won {
 		t.Errorf("a bid after the commit: got %+v, want Won", r)
 	}
 }
@@ -127,7 +127,7 @@ func TestFenceInAReadOnlyTransaction(t *testing.T) {
 			}
 		}
 	}
-	parts(t, a, election.Farewell{Token: first, Released: true})
+	parts(t, a, mint.Farewell{Token: first, Released: true})
 	if err := fenced(pgx.Serializable, first); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("a token that is over: got %v, want ErrStale", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 )
@@ -38,7 +38,7 @@ func TestFenceThroughDatabaseSQL(t *testing.T) {
 	if err := fenced(old); err != nil {
 		t.Errorf("fence with the current token: %v", err)
 	}
-	current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
+	current := depose(t, db, a, candidate(t, m, "b", unhurried, mint.Strict))
 	for _, column := range []string{"term", "term::text", "uuid_send(term)"} {
 		var term fence.Term
 		if err := pool.QueryRowContext(ctx, `SELECT `+column+` FROM conch.leadership WHERE scope = $1 AND term = $2`, "s", current.Term).Scan(&term); err != nil || term != current.Term {
@@ -106,7 +106,7 @@ func TestStaleKnowsEveryDriver(t *testing.T) {
 func TestTransactSQL(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
-	current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
+	current := depose(t, db, a, candidate(t, m, "b", unhurried, mint.Strict))
 	run(t, db.Connect(t), `CREATE TABLE public.written (what text)`)
 	pool, err := sql.Open("pgx", db.URL)
 	if err != nil {

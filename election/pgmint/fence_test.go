@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
@@ -18,7 +18,7 @@ import (
 )
 
 // depose ends the session of a and makes b the leader.
-func depose(t testing.TB, db *pgtest.DB, a election.Session, b election.Session) fence.Token {
+func depose(t testing.TB, db *pgtest.DB, a mint.Session, b mint.Session) fence.Token {
 	t.Helper()
 	unlockAll(t, db, a)
 	return lead(t, b, "s", unhurried)
@@ -43,7 +43,7 @@ func TestFenceRefusesStale(t *testing.T) {
 			if _, err := tx.Exec(t.Context(), `SELECT 1`); err != nil { // takes the snapshot
 				t.Fatal(err)
 			}
-			current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
+			current := depose(t, db, a, candidate(t, m, "b", unhurried, mint.Strict))
 			err = pgfence.Fence(t.Context(), tx, old)
 			if pg.Code(err) != level.code {
 				t.Errorf("fence with the old token: got %v, want SQLSTATE %s", err, level.code)
@@ -93,8 +93,8 @@ func TestFenceHoldsUntilCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", unhurried, election.Strict)
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
+	b := candidate(t, m, "b", unhurried, mint.Strict)
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Busy {
 		t.Fatalf("bid under an open fence: got %+v, want Busy", r)
 	}
 	// Other scopes can be won meanwhile.
@@ -102,7 +102,7 @@ func TestFenceHoldsUntilCommit(t *testing.T) {
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatalf("the fenced commit, which came first: %v", err)
 	}
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Won {
 		t.Fatalf("bid after the commit: got %+v, want Won", r)
 	}
 	if err := pgfence.Fence(t.Context(), app, old); !errors.Is(err, fence.ErrStale) {
@@ -126,9 +126,9 @@ func TestFrozenFenceEndsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", unhurried, election.Strict)
+	b := candidate(t, m, "b", unhurried, mint.Strict)
 	pgtest.Eventually(t, 10*time.Second, "the scope to be won", func() bool {
-		return bid(t, b, election.Bid{Scope: "s", Lease: unhurried, Block: 100 * time.Millisecond}).Outcome == election.Won
+		return bid(t, b, mint.Bid{Scope: "s", Lease: unhurried, Block: 100 * time.Millisecond}).Outcome == mint.Won
 	})
 	if err := tx.Commit(t.Context()); err == nil {
 		t.Error("the frozen transaction committed after the successor was minted")
@@ -157,14 +157,14 @@ func TestEvictionNamesTheBlocker(t *testing.T) {
 	}
 	pid := app.PgConn().PID()
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", unhurried, election.Strict)
-	var r, got election.Result
+	b := candidate(t, m, "b", unhurried, mint.Strict)
+	var r, got mint.Result
 	pgtest.Eventually(t, 10*time.Second, "the scope to be won", func() bool {
-		got = bid(t, b, election.Bid{Scope: "s", Lease: 100 * time.Millisecond, Block: 100 * time.Millisecond, Evict: true})
+		got = bid(t, b, mint.Bid{Scope: "s", Lease: 100 * time.Millisecond, Block: 100 * time.Millisecond, Evict: true})
 		if len(got.Blockers) > 0 {
 			r = got
 		}
-		return got.Outcome == election.Won
+		return got.Outcome == mint.Won
 	})
 	if len(r.Blockers) != 1 || r.Blockers[0].PID != int32(pid) || r.Blockers[0].Query != busy {
 		t.Errorf("got the evictions %+v, want pid %d with its query", r.Blockers, pid)
@@ -203,7 +203,7 @@ func TestFenceInSavepointIsNoFence(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `ROLLBACK TO x`); err != nil {
 		t.Fatal(err)
 	}
-	depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
+	depose(t, db, a, candidate(t, m, "b", unhurried, mint.Strict))
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatalf("the commit was refused (%v): the documentation is out of date", err)
 	}
@@ -228,7 +228,7 @@ func TestFenceAsDeferredTrigger(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `INSERT INTO work VALUES (2, $1)`, old.Epoch); err != nil {
 		t.Fatal(err)
 	}
-	depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict)) // the insert alone takes no lock
+	depose(t, db, a, candidate(t, m, "b", unhurried, mint.Strict)) // the insert alone takes no lock
 	if err := pgfence.Stale(tx.Commit(t.Context())); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("commit of a stale insert: got %v, want ErrStale", err)
 	}
@@ -295,13 +295,13 @@ func TestTakeoverUnderFencingClients(t *testing.T) {
 		return c.QueryRow(t.Context(), `SELECT count(*) FROM work`).Scan(&n) == nil && n > 500
 	})
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", unhurried, election.Strict)
+	b := candidate(t, m, "b", unhurried, mint.Strict)
 	began := time.Now()
 	tries := 0
 	for {
 		tries++
-		r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried, Block: 500 * time.Millisecond})
-		if r.Outcome == election.Won {
+		r := bid(t, b, mint.Bid{Scope: "s", Lease: unhurried, Block: 500 * time.Millisecond})
+		if r.Outcome == mint.Won {
 			break
 		}
 		if tries > 10 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -20,7 +20,7 @@ func TestAFullQueueOfNotificationsStopsNobody(t *testing.T) {
 	db := pgtest.New(t)
 	admin, ear := db.Connect(t), db.Connect(t)
 	run(t, ear, `LISTEN conch_leader_change; LISTEN conch_command`)
-	a := candidate(t, newMint(t, db.URL), "a", unhurried, election.Strict)
+	a := candidate(t, newMint(t, db.URL), "a", unhurried, mint.Strict)
 	for i, step := range []struct {
 		usage string
 		want  int
@@ -28,7 +28,7 @@ func TestAFullQueueOfNotificationsStopsNobody(t *testing.T) {
 		tamper(t, admin, step.usage)
 		scope := fmt.Sprintf("s%d", i)
 		token := lead(t, a, scope, unhurried)
-		parts(t, a, election.Farewell{Token: token, Released: true})
+		parts(t, a, mint.Farewell{Token: token, Released: true})
 		run(t, admin, `INSERT INTO conch.command (scope, epoch, verb, actor, timeout_ms) VALUES ($1, 1, 'drain', 'ops', 0)`, scope)
 		run(t, admin, `SELECT pg_notify('conch_command', 'end')`) // comes after all that was sent before
 		n := 0

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/runtest"
 )
@@ -17,13 +17,13 @@ func TestLongHistory(t *testing.T) {
 	many := runtest.ByDay(int64(100_000), 1_000_000)
 	db, m, a, token := setup(t)
 	c := db.Connect(t)
-	s := candidate(t, m, "b", 20*time.Minute, election.Strict) // a lease that outlasts writing the rows
+	s := candidate(t, m, "b", 20*time.Minute, mint.Strict) // a lease that outlasts writing the rows
 	own := pgmint.Conn(s)
 	takeover := func() int {
 		run(t, c, `UPDATE conch.leadership SET process_key = 1, parted_at = NULL WHERE scope = 's'`) // as after a crash
 		return touched(t, own, `SELECT * FROM conch.bid('b', $1, 'strict', true, '{s}', ARRAY[conch.lock_key('s')], '{1000}', ARRAY[$2::boolean], 0, false, '{}')`, s.Process(), true)
 	}
-	if _, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil {
+	if _, err := a.Beat(t.Context(), []mint.Pulse{{Token: token}}); err != nil {
 		t.Fatal(err)
 	}
 	_ = a.Close()
@@ -45,19 +45,19 @@ func TestLongHistory(t *testing.T) {
 	}
 
 	run(t, c, `UPDATE conch.leadership SET process_key = 1, parted_at = NULL WHERE scope = 's'`)
-	var won election.Result
-	unscanned(t, own, "a takeover", func() { won = bid(t, s, election.Bid{Scope: "s", Lease: time.Second}) })
-	if won.Outcome != election.Won {
+	var won mint.Result
+	unscanned(t, own, "a takeover", func() { won = bid(t, s, mint.Bid{Scope: "s", Lease: time.Second}) })
+	if won.Outcome != mint.Won {
 		t.Fatalf("the bid: got %+v, want Won", won)
 	}
 	unscanned(t, own, "a heartbeat", func() {
-		if alive, err := s.Beat(t.Context(), []election.Pulse{{Token: won.Token, Settle: true}}); err != nil || alive[0] != election.Renewed {
+		if alive, err := s.Beat(t.Context(), []mint.Pulse{{Token: won.Token, Settle: true}}); err != nil || alive[0] != mint.Renewed {
 			t.Errorf("the heartbeat: got %v, %v, want Renewed", alive, err)
 		}
 		run(t, own, `SELECT conch.beat_process($1, '{s}', ARRAY[gen_random_uuid()])`, s.Process())
 	})
 	unscanned(t, own, "a release", func() {
-		if _, err := s.Release(t.Context(), []election.Farewell{{Token: won.Token, Released: true}}); err != nil {
+		if _, err := s.Release(t.Context(), []mint.Farewell{{Token: won.Token, Released: true}}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -16,7 +16,7 @@ func TestListsOfScopesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	const scopes, asked, processes = 2000, 200, 3
 	db := pgtest.New(t)
-	s := candidate(t, newMint(t, db.URL), "b", unhurried, election.Strict)
+	s := candidate(t, newMint(t, db.URL), "b", unhurried, mint.Strict)
 	c := db.Connect(t)
 	minttest.ManyScopes(t, c, scopes)
 	bids := func() (pages int) {
@@ -37,7 +37,7 @@ func TestListsOfScopesAreReadOnce(t *testing.T) {
 	if pages := bids() - alone; pages > 5*asked { // to read one list takes some forty
 		t.Errorf("%d bids after a failover read %d pages more with %d other processes", asked, pages, processes)
 	}
-	if r := bid(t, s, election.Bid{Scope: minttest.FirstOfMany, Lease: time.Second}); r.Outcome != election.Won || r.Hold != 9*time.Second {
+	if r := bid(t, s, mint.Bid{Scope: minttest.FirstOfMany, Lease: time.Second}); r.Outcome != mint.Won || r.Hold != 9*time.Second {
 		t.Errorf("got %+v, want a hold of the longest lease registered, 9s", r)
 	}
 }

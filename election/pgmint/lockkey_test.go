@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -41,7 +41,7 @@ func TestLockKey(t *testing.T) {
 func TestLockKeyOverride(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	a := candidate(t, overriding(t, db, 4711), "a", 10*time.Second, election.Strict)
+	a := candidate(t, overriding(t, db, 4711), "a", 10*time.Second, mint.Strict)
 	token := lead(t, a, "s", 10*time.Second)
 	c := db.Connect(t)
 	locked := func(key int64) (n int) {
@@ -55,29 +55,29 @@ func TestLockKeyOverride(t *testing.T) {
 	if locked(4711) != 1 {
 		t.Error("the overriding key is not locked")
 	}
-	b := candidate(t, newMint(t, db.URL), "b", 10*time.Second, election.Strict)
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused || r.Why == nil || !strings.Contains(r.Why.Error(), "conch drain") {
+	b := candidate(t, newMint(t, db.URL), "b", 10*time.Second, mint.Strict)
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Refused || r.Why == nil || !strings.Contains(r.Why.Error(), "conch drain") {
 		t.Errorf("a candidate with another key: got %+v, want Refused with advice to drain", r)
 	}
 	if locked(pgmint.LockKey("s")) != 0 {
 		t.Error("the refused candidate keeps its lock")
 	}
-	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+	if _, err := a.Release(t.Context(), []mint.Farewell{{Token: token, Released: true}}); err != nil {
 		t.Fatal(err)
 	}
 	if locked(4711) != 0 {
 		t.Error("a release leaves the overriding key locked")
 	}
 	// A released scope accepts any key, and then requires that one.
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won || !r.Handoff || locked(pgmint.LockKey("s")) != 1 {
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Won || !r.Handoff || locked(pgmint.LockKey("s")) != 1 {
 		t.Errorf("a candidate with another key, after the release: got %+v, want Won and its key locked", r)
 	}
-	if r := bid(t, a, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused || locked(4711) != 0 {
+	if r := bid(t, a, mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Refused || locked(4711) != 0 {
 		t.Errorf("a candidate with the key from before: got %+v, want Refused and its key free", r)
 	}
 	// After a crash the scope still requires its key.
 	unlockAll(t, db, b)
-	if r := bid(t, a, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused {
+	if r := bid(t, a, mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Refused {
 		t.Errorf("a candidate with another key, after a crash: got %+v, want Refused", r)
 	}
 }
@@ -87,8 +87,8 @@ func TestLockKeyOverrideAfterAdvance(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	advance(t, db.Connect(t), "s", 90)
-	a := candidate(t, overriding(t, db, 4711), "a", 10*time.Second, election.Strict)
-	if r := bid(t, a, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 91 {
+	a := candidate(t, overriding(t, db, 4711), "a", 10*time.Second, mint.Strict)
+	if r := bid(t, a, mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Won || r.Token.Epoch != 91 {
 		t.Errorf("the bid: got %+v, want Won with epoch 91", r)
 	}
 }
@@ -98,9 +98,9 @@ func TestLockKeyOverrideAfterAdvance(t *testing.T) {
 func TestTwoLockKeysAtOnce(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	sessions := []election.Session{
-		candidate(t, overriding(t, db, 1), "a", unhurried, election.Strict),
-		candidate(t, overriding(t, db, 2), "b", unhurried, election.Strict),
+	sessions := []mint.Session{
+		candidate(t, overriding(t, db, 1), "a", unhurried, mint.Strict),
+		candidate(t, overriding(t, db, 2), "b", unhurried, mint.Strict),
 	}
 	for round := range 20 {
 		var both sync.WaitGroup
@@ -110,13 +110,13 @@ func TestTwoLockKeysAtOnce(t *testing.T) {
 			both.Go(func() {
 				<-start
 				// With Block the bid waits for the fence, which the other may hold, and reads the row again.
-				r, err := s.Try(t.Context(), []election.Bid{{Scope: "s", Lease: unhurried, Block: unhurried}})
+				r, err := s.Try(t.Context(), []mint.Bid{{Scope: "s", Lease: unhurried, Block: unhurried}})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				// Held, if the other won before this bid looked at the locks.
-				if tokens[i] = r[0].Token; r[0].Outcome != election.Won && r[0].Outcome != election.Refused && r[0].Outcome != election.Held {
+				if tokens[i] = r[0].Token; r[0].Outcome != mint.Won && r[0].Outcome != mint.Refused && r[0].Outcome != mint.Held {
 					t.Errorf("round %d: got %+v, want Won, Refused or Held", round, r[0])
 				}
 			})
@@ -130,10 +130,10 @@ func TestTwoLockKeysAtOnce(t *testing.T) {
 		if tokens[won].Epoch != int64(round+1) || tokens[1-won].Epoch != 0 {
 			t.Fatalf("round %d: got the tokens %+v, want one, with the next epoch", round, tokens)
 		}
-		if r := bid(t, sessions[1-won], election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Refused || r.Why == nil {
+		if r := bid(t, sessions[1-won], mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Refused || r.Why == nil {
 			t.Fatalf("round %d: the loser's next bid: got %+v, want Refused with a reason", round, r)
 		}
-		if gone, err := sessions[won].Release(t.Context(), []election.Farewell{{Token: tokens[won], Released: true}}); err != nil || gone[0].Outcome != election.Said {
+		if gone, err := sessions[won].Release(t.Context(), []mint.Farewell{{Token: tokens[won], Released: true}}); err != nil || gone[0].Outcome != mint.Said {
 			t.Fatal(gone, err)
 		}
 	}
@@ -143,15 +143,15 @@ func TestTwoLockKeysAtOnce(t *testing.T) {
 func TestARefusalSaysWhatHelps(t *testing.T) {
 	t.Parallel()
 	_, m, a, token := setup(t)
-	b := candidate(t, m, "b", 10*time.Second, election.Fast)
+	b := candidate(t, m, "b", 10*time.Second, mint.Fast)
 	refused := func(says string) {
 		t.Helper()
-		if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Why == nil || !strings.Contains(r.Why.Error(), says) {
+		if r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Second}); r.Why == nil || !strings.Contains(r.Why.Error(), says) {
 			t.Errorf("got %v, because of %v, want a reason that helps", r.Outcome, r.Why)
 		}
 	}
 	refused(`; release the scope (conch drain) before`)
-	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token}}); err != nil { // without the promise
+	if _, err := a.Release(t.Context(), []mint.Farewell{{Token: token}}); err != nil { // without the promise
 		t.Fatal(err)
 	}
 	refused(`its last leader did not release it`)

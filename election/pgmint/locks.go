@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // Locks is how a session holds the scopes that it wins. Candidates of both kinds may compete for
@@ -21,9 +21,9 @@ const (
 	ProcessLocks Locks = "process"
 )
 
-// LockBudgetError refuses a candidate that needs more advisory locks than its budget: a full lock
+// lockBudgetError refuses a candidate that needs more advisory locks than its budget: a full lock
 // table keeps even new connections out of the whole server.
-type LockBudgetError struct {
+type lockBudgetError struct {
 	Scopes int
 	Need   int // locks: one per scope, one for the process, one for a fence
 	Used   int // by other sessions of this process
@@ -31,7 +31,7 @@ type LockBudgetError struct {
 	Table  int // places in the server's lock table
 }
 
-func (e *LockBudgetError) Error() string {
+func (e *lockBudgetError) Error() string {
 	used := ""
 	if e.Used > 0 {
 		used = fmt.Sprintf(" of which %d are in use by other sessions of this process,", e.Used)
@@ -41,8 +41,8 @@ func (e *LockBudgetError) Error() string {
 		e.Scopes, e.Need, e.Budget, used, e.Table)
 }
 
-// Unwrap returns election.ErrBarred, since trying again does not help.
-func (*LockBudgetError) Unwrap() error { return election.ErrBarred }
+// Unwrap returns mint.ErrBarred, since trying again does not help.
+func (*lockBudgetError) Unwrap() error { return mint.ErrBarred }
 
 // reserve counts the locks of a new session against the budget, until unreserve.
 func (m *Mint) reserve(scopes, table int) (locks int, err error) {
@@ -76,7 +76,7 @@ func (m *Mint) reserveLocks(scopes, table int) (locks int, err error) {
 		locks += scopes
 	}
 	if m.cfg.locks() == SessionLocks && m.reserved+locks+1 > budget {
-		return 0, &LockBudgetError{Scopes: scopes, Need: locks + 1, Used: m.reserved, Budget: budget, Table: table}
+		return 0, &lockBudgetError{Scopes: scopes, Need: locks + 1, Used: m.reserved, Budget: budget, Table: table}
 	}
 	m.budget = budget
 	m.reserved += locks

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -26,16 +27,16 @@ func scopes(n int) []string {
 	return all
 }
 
-func bidsFor(scopes []string) []election.Bid {
-	bids := make([]election.Bid, len(scopes))
+func bidsFor(scopes []string) []mint.Bid {
+	bids := make([]mint.Bid, len(scopes))
 	for i, s := range scopes {
-		bids[i] = election.Bid{Scope: s, Lease: 20 * time.Second}
+		bids[i] = mint.Bid{Scope: s, Lease: 20 * time.Second}
 	}
 	return bids
 }
 
-func crowdOf(scopes []string) election.Candidate {
-	return election.Candidate{ID: "a", Lease: 20 * time.Second, Longest: 20 * time.Second, Takeover: election.Strict, Scopes: scopes}
+func crowdOf(scopes []string) mint.Candidate {
+	return mint.Candidate{ID: "a", Lease: 20 * time.Second, Longest: 20 * time.Second, Takeover: mint.Strict, Scopes: scopes}
 }
 
 // small starts a server with a small lock table: 100 places, and a few more for its own processes.
@@ -71,7 +72,7 @@ func TestOverBudgetIsRefused(t *testing.T) {
 	watching := pgtest.Connect(t, pg.Config{URL: url})
 	_, err := m.Open(t.Context(), crowdOf(scopes(200)))
 	var over *pgmint.LockBudgetError
-	if !errors.As(err, &over) || over.Scopes != 200 || over.Need != 202 || over.Budget != 25 || over.Table != 100 || !errors.Is(err, election.ErrBarred) {
+	if !errors.As(err, &over) || over.Scopes != 200 || over.Need != 202 || over.Budget != 25 || over.Table != 100 || !errors.Is(err, mint.ErrBarred) {
 		t.Fatalf("got %v (%+v), want a LockBudgetError for 200 scopes", err, over)
 	}
 	for _, want := range []string{"200 scopes", "202", "25", "lock budget", "max_locks_per_transaction", `locks of kind "process"`} {
@@ -116,7 +117,7 @@ func TestOverBudgetIsRefused(t *testing.T) {
 			t.Fatalf("%d bids: got %d results, %v, want 1 to 24", len(left), len(rs), err)
 		}
 		for _, r := range rs {
-			if r.Outcome != election.Won {
+			if r.Outcome != mint.Won {
 				t.Fatalf("got %+v, want Won", r)
 			}
 		}
@@ -141,7 +142,7 @@ func TestFullLockTable(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	left := bidsFor(scopes(20_000))
-	var pulses []election.Pulse
+	var pulses []mint.Pulse
 	full := false
 	for len(left) > 0 && !full {
 		rs, err := s.Try(t.Context(), left)
@@ -149,11 +150,11 @@ func TestFullLockTable(t *testing.T) {
 			t.Fatalf("after %d scopes: %v", len(pulses), err)
 		}
 		for _, r := range rs {
-			if r.Outcome == election.Full {
+			if r.Outcome == mint.Full {
 				full = true
 				continue
 			}
-			pulses = append(pulses, election.Pulse{Token: r.Token})
+			pulses = append(pulses, mint.Pulse{Token: r.Token})
 		}
 		left = left[len(rs):]
 	}
@@ -176,18 +177,18 @@ func TestFullLockTable(t *testing.T) {
 		t.Errorf("a newcomer beside a full lock table: got %v, want SQLSTATE 53200", err)
 	}
 	// A transaction that writes needs a place too: heartbeats fail, but the session is not lost.
-	if _, err := s.Beat(t.Context(), pulses); pg.Code(err) != "53200" || errors.Is(err, election.ErrSessionLost) {
+	if _, err := s.Beat(t.Context(), pulses); pg.Code(err) != "53200" || errors.Is(err, mint.ErrSessionLost) {
 		t.Errorf("a heartbeat beside a full lock table: got %v, want SQLSTATE 53200 and not ErrSessionLost", err)
 	}
 	run(t, other, `SELECT pg_advisory_unlock_all()`)
 	alive, err := s.Beat(t.Context(), pulses)
-	if err != nil || len(alive) != len(pulses) || alive[0] != election.Renewed || alive[len(alive)-1] != election.Renewed {
+	if err != nil || len(alive) != len(pulses) || alive[0] != mint.Renewed || alive[len(alive)-1] != mint.Renewed {
 		t.Errorf("heartbeats with room in the lock table: got an error %v, or a term that is not Renewed", err)
 	}
 	// Failed bids left no locks: with room in the table, bids are won again.
-	farewells := []election.Farewell{}
+	farewells := []mint.Farewell{}
 	for _, p := range pulses[:20] {
-		farewells = append(farewells, election.Farewell{Token: p.Token, Released: true})
+		farewells = append(farewells, mint.Farewell{Token: p.Token, Released: true})
 	}
 	if _, err := s.Release(t.Context(), farewells); err != nil {
 		t.Fatal(err)
@@ -195,7 +196,7 @@ func TestFullLockTable(t *testing.T) {
 	if err := newcomer(t, url); err != nil {
 		t.Errorf("a newcomer with room in the lock table: %v", err)
 	}
-	if rs, err := s.Try(t.Context(), left[:1]); err != nil || rs[0].Outcome != election.Won {
+	if rs, err := s.Try(t.Context(), left[:1]); err != nil || rs[0].Outcome != mint.Won {
 		t.Errorf("a bid with room in the lock table: got %+v, %v, want Won", rs, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestABidWaitsForNoRow(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
-	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+	if _, err := a.Release(t.Context(), []mint.Farewell{{Token: token, Released: true}}); err != nil {
 		t.Fatal(err)
 	}
 	blocker, err := db.Connect(t).Begin(t.Context())
@@ -44,7 +45,7 @@ func TestABidWaitsForNoRow(t *testing.T) {
 	go func() { defer close(done); _ = e.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
 	first := <-gaveUp
-	if first.Err != nil || len(first.Results) != 1 || first.Results[0].Outcome != election.Held || first.Results[0].Process != 0 {
+	if first.Err != nil || len(first.Results) != 1 || first.Results[0].Outcome != mint.Held || first.Results[0].Process != 0 {
 		t.Errorf("the bid beside a locked row: got %+v, want Held without a process", first)
 	}
 	if err := blocker.Rollback(t.Context()); err != nil {

@@ -14,12 +14,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Mint is an election.Mint over Postgres, safe for concurrent use. Close it after its electors.
+// Mint is an mint.Mint over Postgres, safe for concurrent use. Close it after its electors.
 type Mint struct {
 	cfg    Config
 	mu     sync.Mutex
@@ -37,7 +37,7 @@ type spare struct {
 	since time.Time
 }
 
-var _ election.Mint = (*Mint)(nil)
+var _ mint.Mint = (*Mint)(nil)
 
 // New checks the configuration and returns a mint. It does not connect yet.
 func New(cfg Config) (*Mint, error) {
@@ -62,11 +62,11 @@ func (m *Mint) Close() {
 }
 
 // Open opens the lock session, locks its process key and registers the candidate. It refuses with a
-// *[SchemaError] or a *[LockBudgetError], and with election.ErrBarred a candidate that cannot lead.
-func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+// *[SchemaError], and with mint.ErrBarred a candidate that cannot lead.
+func (m *Mint) Open(ctx context.Context, c mint.Candidate) (mint.Session, error) {
 	settings := pg.Settings{Lease: c.Lease, LockTimeout: c.LockTimeout, StatementTimeout: c.Lease / 2}
-	settings.LockTimeout = cmp.Or(settings.LockTimeout, election.DefaultLockTimeout(c.Lease))
-	if c.Takeover == election.Keep {
+	settings.LockTimeout = cmp.Or(settings.LockTimeout, mint.DefaultLockTimeout(c.Lease))
+	if c.Takeover == mint.Keep {
 		settings.Lease = 0 // only the end of the connection frees the locks
 	}
 	conn, err := pg.Open(ctx, m.cfg.Connection(" "+c.ID), settings)
@@ -125,7 +125,7 @@ func (s *session) checkNames(ctx context.Context) error {
 	ok, err := s.canEncode(ctx, s.who.ID)
 	if err == nil && !ok {
 		encoding := s.pg.Conn().PgConn().ParameterStatus("server_encoding")
-		return fmt.Errorf("%w: the database's encoding %s cannot represent the instance id %q: choose another id", election.ErrBarred, encoding, s.who.ID)
+		return fmt.Errorf("%w: the database's encoding %s cannot represent the instance id %q: choose another id", mint.ErrBarred, encoding, s.who.ID)
 	}
 	if err == nil {
 		s.who.Scopes, err = s.encodable(ctx, s.who.Scopes)
@@ -234,9 +234,9 @@ func (m *Mint) keepSpare(s *pg.Session, err error) {
 
 // Listen calls heard with each change that conch.announce notifies, and with the zero Change after
 // each (re)connect, since a change may have been missed.
-func (m *Mint) Listen(ctx context.Context, heard func(election.Change)) error {
+func (m *Mint) Listen(ctx context.Context, heard func(mint.Change)) error {
 	return pg.Listen(ctx, m.cfg.Connection(" listener"), []string{m.cfg.Channel()}, pg.ListenFuncs{
-		Up: func() { heard(election.Change{}) },
+		Up: func() { heard(mint.Change{}) },
 		Notify: func(_, payload string) {
 			if c, ok := parseChange(payload); ok {
 				heard(c)
@@ -246,7 +246,7 @@ func (m *Mint) Listen(ctx context.Context, heard func(election.Change)) error {
 }
 
 // parseChange parses scope:holder:epoch from the right, since a scope may contain ':'.
-func parseChange(payload string) (c election.Change, ok bool) {
+func parseChange(payload string) (c mint.Change, ok bool) {
 	last := strings.LastIndexByte(payload, ':')
 	if last < 0 {
 		return c, false
@@ -259,5 +259,5 @@ func parseChange(payload string) (c election.Change, ok bool) {
 	if mid < 0 {
 		return c, false
 	}
-	return election.Change{Scope: payload[:mid], Holder: payload[mid+1 : last], Epoch: epoch}, true
+	return mint.Change{Scope: payload[:mid], Holder: payload[mid+1 : last], Epoch: epoch}, true
 }

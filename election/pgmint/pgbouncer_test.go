@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
@@ -38,8 +39,8 @@ func TestSharedPoolsAreRefused(t *testing.T) {
 			db := pgtest.New(t)
 			address := db.PgBouncer(t, mode).URL(db.Name)
 			m := newMint(t, address)
-			for _, takeover := range []election.Takeover{election.Strict, election.Fast, election.Keep} {
-				_, err := m.Open(t.Context(), election.Candidate{ID: "a", Lease: time.Second, Takeover: takeover, Scopes: []string{"s"}})
+			for _, takeover := range []mint.Takeover{mint.Strict, mint.Fast, mint.Keep} {
+				_, err := m.Open(t.Context(), mint.Candidate{ID: "a", Lease: time.Second, Takeover: takeover, Scopes: []string{"s"}})
 				sharing(t, mode, "Open, "+string(takeover), err)
 			}
 			_, err := m.Wait(t.Context(), 4711)
@@ -129,8 +130,8 @@ func TestFenceThroughPgBouncer(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
-	next := candidate(t, m, "b", unhurried, election.Strict)
-	if r := bid(t, next, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
+	next := candidate(t, m, "b", unhurried, mint.Strict)
+	if r := bid(t, next, mint.Bid{Scope: "s", Lease: unhurried}); r.Outcome != mint.Busy {
 		t.Errorf("a bid beside an open fence: got %+v, want Busy", r)
 	}
 	if err := tx.Commit(t.Context()); err != nil {

@@ -4,17 +4,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // byProcess makes a database, a mint with ProcessLocks, and a leader of scope "s".
-func byProcess(t *testing.T) (*pgtest.DB, *pgmint.Mint, election.Session) {
+func byProcess(t *testing.T) (*pgtest.DB, *pgmint.Mint, mint.Session) {
 	t.Helper()
 	db := pgtest.New(t)
 	m := mintWith(t, pgmint.Config{URL: db.URL, Locks: pgmint.ProcessLocks})
-	a := candidate(t, m, "a", 20*time.Second, election.Strict)
+	a := candidate(t, m, "a", 20*time.Second, mint.Strict)
 	lead(t, a, "s", 20*time.Second)
 	return db, m, a
 }
@@ -33,8 +33,8 @@ func TestHolderIsLookedAtAgain(t *testing.T) {
 func looksAgain(t *testing.T, locks pgmint.Locks, free bool) {
 	t.Helper()
 	db, m, a := byProcess(t)
-	b := candidate(t, mintWith(t, pgmint.Config{URL: db.URL, Locks: locks}), "b", 20*time.Second, election.Strict)
-	c := candidate(t, m, "c", 20*time.Second, election.Strict)
+	b := candidate(t, mintWith(t, pgmint.Config{URL: db.URL, Locks: locks}), "b", 20*time.Second, mint.Strict)
+	c := candidate(t, m, "c", 20*time.Second, mint.Strict)
 	unlockAll(t, db, a)
 	blocker, watching := db.Connect(t), db.Connect(t)
 	run(t, blocker, `SELECT pg_advisory_lock_shared(conch.fence_key('s'))`)
@@ -42,12 +42,12 @@ func looksAgain(t *testing.T, locks pgmint.Locks, free bool) {
 	if !free {
 		block = 2 * time.Second
 	}
-	answer := make(chan election.Result, 1)
+	answer := make(chan mint.Result, 1)
 	go func() {
-		r, err := b.Try(t.Context(), []election.Bid{{Scope: "s", Lease: time.Second, Block: block}})
+		r, err := b.Try(t.Context(), []mint.Bid{{Scope: "s", Lease: time.Second, Block: block}})
 		if err != nil {
 			t.Error(err)
-			r = make([]election.Result, 1)
+			r = make([]mint.Result, 1)
 		}
 		answer <- r[0]
 	}()
@@ -59,10 +59,10 @@ func looksAgain(t *testing.T, locks pgmint.Locks, free bool) {
 	if _, err := blocker.Exec(t.Context(), `UPDATE conch.leadership SET epoch = epoch + 1, term = gen_random_uuid(), holder = 'c', process_key = $1`, c.Process()); err != nil {
 		t.Fatal(err)
 	}
-	want := election.Busy
+	want := mint.Busy
 	if free {
 		run(t, blocker, `SELECT pg_advisory_unlock_shared(conch.fence_key('s'))`)
-		want = election.Held
+		want = mint.Held
 	}
 	if r := <-answer; r.Outcome != want || r.Holder != "c" || r.Process != c.Process() {
 		t.Errorf("got %+v, want c as the holder: Held with a free fence, otherwise Busy", r)
@@ -82,30 +82,30 @@ func TestRivalIsNoAct(t *testing.T) {
 	t.Parallel()
 	db, m, a := byProcess(t)
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", 20*time.Second, election.Strict)
+	b := candidate(t, m, "b", 20*time.Second, mint.Strict)
 	rival := db.Connect(t)
 	run(t, rival, `BEGIN`)
 	run(t, rival, `SELECT pg_advisory_xact_lock(conch.fence_key('s'))`)
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Held {
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Held {
 		t.Errorf("beside a rival that mints: got %+v, want Held", r)
 	}
 	run(t, rival, `ROLLBACK`)
 	run(t, rival, `BEGIN`)
 	run(t, rival, `SELECT pg_advisory_xact_lock_shared(conch.fence_key('s'))`)
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Busy {
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Busy {
 		t.Errorf("beside a fenced transaction: got %+v, want Busy", r)
 	}
 	// An eviction also spares the lock session of a rival.
-	c := candidate(t, m, "c", 20*time.Second, election.Strict)
+	c := candidate(t, m, "c", 20*time.Second, mint.Strict)
 	run(t, pgmint.Conn(c), `BEGIN`)
 	run(t, pgmint.Conn(c), `SELECT pg_advisory_xact_lock_shared(conch.fence_key('s'))`)
-	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Millisecond, Block: 50 * time.Millisecond, Evict: true})
+	r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Millisecond, Block: 50 * time.Millisecond, Evict: true})
 	if len(r.Blockers) != 1 {
 		t.Errorf("got the evictions %+v, want only the fenced transaction", r.Blockers)
 	}
 	run(t, pgmint.Conn(c), `COMMIT`)
 	pgtest.Eventually(t, 10*time.Second, "the fence to be free", func() bool {
-		return bid(t, b, election.Bid{Scope: "s", Lease: time.Second}).Outcome == election.Won
+		return bid(t, b, mint.Bid{Scope: "s", Lease: time.Second}).Outcome == mint.Won
 	})
 }
 
@@ -114,7 +114,7 @@ func TestBeatByProcessSettles(t *testing.T) {
 	t.Parallel()
 	db, m, a := byProcess(t)
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", 20*time.Second, election.Strict)
+	b := candidate(t, m, "b", 20*time.Second, mint.Strict)
 	token := lead(t, b, "s", time.Second)
 	c := db.Connect(t)
 	hold := func() (ms int) {
@@ -124,7 +124,7 @@ func TestBeatByProcessSettles(t *testing.T) {
 		return ms
 	}
 	for _, settle := range []bool{false, true} {
-		if alive, err := b.Beat(t.Context(), []election.Pulse{{Token: token, Settle: settle}}); err != nil || alive[0] != election.Renewed {
+		if alive, err := b.Beat(t.Context(), []mint.Pulse{{Token: token, Settle: settle}}); err != nil || alive[0] != mint.Renewed {
 			t.Fatal(alive, err)
 		}
 		if want := map[bool]int{false: 20_000, true: 1000}[settle]; hold() != want {
@@ -142,15 +142,15 @@ func TestALiveProcessIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	m := mintWith(t, pgmint.Config{URL: db.URL, Locks: pgmint.ProcessLocks})
-	a := candidate(t, m, "a", unhurried, election.Strict)
+	a := candidate(t, m, "a", unhurried, mint.Strict)
 	token := lead(t, a, "s", unhurried)
-	if err := candidate(t, m, "ended", unhurried, election.Strict).Close(); err != nil {
+	if err := candidate(t, m, "ended", unhurried, mint.Strict).Close(); err != nil {
 		t.Fatal(err)
 	}
 	c := db.Connect(t)
 	pgtest.Eventually(t, 10*time.Second, "the ended process to be forgotten", func() bool {
 		run(t, c, `UPDATE conch.process SET last_seen = last_seen - interval '2 days'`)
-		_ = candidate(t, m, "next", unhurried, election.Strict).Close()
+		_ = candidate(t, m, "next", unhurried, mint.Strict).Close()
 		var ended, live int
 		err := c.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE id = 'ended'), count(*) FILTER (WHERE id = 'a') FROM conch.process`).Scan(&ended, &live)
 		if err != nil || live != 1 {
@@ -158,7 +158,7 @@ func TestALiveProcessIsNotForgotten(t *testing.T) {
 		}
 		return ended == 0
 	})
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
+	if alive, err := a.Beat(t.Context(), []mint.Pulse{{Token: token}}); err != nil || alive[0] != mint.Renewed {
 		t.Errorf("the heartbeat of the live process: got %v, %v, want Renewed", alive, err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // rehearse makes a bid that wins, a heartbeat, a bid that is refused and a farewell, for a scope that
@@ -23,7 +23,7 @@ func (s *session) rehearse(ctx context.Context) error {
 		return s.failure("rehearse", err)
 	}
 	scope := fmt.Sprintf("conch: rehearsal of %x", uint64(s.process))
-	s.keys[scope] = LockKey(scope)
+	s.keys[scope] = scopeKey(scope)
 	if s.makeCalls(ctx, scope) != nil {
 		s.locked[scope] = s.bySession() // the bid that failed may have locked it
 	}
@@ -38,13 +38,13 @@ func (s *session) rehearse(ctx context.Context) error {
 }
 
 func (s *session) makeCalls(ctx context.Context, scope string) error {
-	bids := []election.Bid{{Scope: scope}} // without a lease a bid uses up no id of the history
+	bids := []mint.Bid{{Scope: scope}} // without a lease a bid uses up no id of the history
 	results, err := s.bid(ctx, bids)
-	if err != nil || results[0].Outcome != election.Won {
+	if err != nil || results[0].Outcome != mint.Won {
 		return err
 	}
 	token := results[0].Token
-	if _, err := s.Beat(ctx, []election.Pulse{{Token: token, Settle: true}}); err != nil {
+	if _, err := s.Beat(ctx, []mint.Pulse{{Token: token, Settle: true}}); err != nil {
 		return err
 	}
 	who := s.who
@@ -54,6 +54,6 @@ func (s *session) makeCalls(ctx context.Context, scope string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Release(ctx, []election.Farewell{{Token: token, Released: true}})
+	_, err = s.Release(ctx, []mint.Farewell{{Token: token, Released: true}})
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -32,7 +32,7 @@ func TestARehearsalLeavesNothing(t *testing.T) {
 		return all
 	}
 	want := count()
-	b := candidate(t, m, "b", unhurried, election.Strict)
+	b := candidate(t, m, "b", unhurried, mint.Strict)
 	want.Processes++
 	want.Locks++
 	if got := count(); got != want {
@@ -67,7 +67,7 @@ func TestARehearsalThatFailsLeavesNothing(t *testing.T) {
 		return n
 	}
 	before := locks()
-	candidate(t, m, "b", unhurried, election.Strict)
+	candidate(t, m, "b", unhurried, mint.Strict)
 	if after := locks(); after != before+1 {
 		t.Errorf("got %d locks more, want one, of the process key", after-before)
 	}

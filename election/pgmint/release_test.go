@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -16,14 +16,14 @@ func TestAScopeIsFreeWhenItsEndIsHeard(t *testing.T) {
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)
 	const lease = 20 * time.Second
-	leader, waiter := candidate(t, m, "a", lease, election.Strict), candidate(t, m, "b", lease, election.Strict)
+	leader, waiter := candidate(t, m, "a", lease, mint.Strict), candidate(t, m, "b", lease, mint.Strict)
 	token := lead(t, leader, "s", lease)
 	ear := db.Connect(t)
 	run(t, ear, `LISTEN conch_leader_change`)
 	for range 20 {
 		parted := make(chan error, 1)
 		go func() {
-			_, err := leader.Release(t.Context(), []election.Farewell{{Token: token, Released: true}})
+			_, err := leader.Release(t.Context(), []mint.Farewell{{Token: token, Released: true}})
 			parted <- err
 		}()
 		for {
@@ -35,11 +35,11 @@ func TestAScopeIsFreeWhenItsEndIsHeard(t *testing.T) {
 				break
 			}
 		}
-		r := bid(t, waiter, election.Bid{Scope: "s", Lease: lease})
+		r := bid(t, waiter, mint.Bid{Scope: "s", Lease: lease})
 		if err := <-parted; err != nil {
 			t.Fatal(err)
 		}
-		if r.Outcome != election.Won || !r.Handoff {
+		if r.Outcome != mint.Won || !r.Handoff {
 			t.Fatalf("the bid after the wake: got %+v, want Won by a handover", r)
 		}
 		token, leader, waiter = r.Token, waiter, leader

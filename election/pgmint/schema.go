@@ -105,7 +105,7 @@ func RefuseHeld(ctx context.Context, tx pgx.Tx) error {
 	})
 	switch {
 	case pg.Code(err) == pg.CodeLockTimeout:
-		by, err := pg.LockHolders(ctx, tx, pgx.RowToStructByPos[LockHolder], `l.locktype = 'relation' AND l.relation = 'conch.leadership'::regclass`)
+		by, err := pg.LockHolders(ctx, tx, `l.locktype = 'relation' AND l.relation = 'conch.leadership'::regclass`)
 		if err != nil {
 			return err
 		}

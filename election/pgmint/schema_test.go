@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 )
 
@@ -18,14 +18,14 @@ func TestDownKeepsEpochs(t *testing.T) {
 	if err := pgmint.Down(t.Context(), cfg, nil); !errors.As(err, &held) || held.Holder != "a" || held.Scope != "s" {
 		t.Fatalf("Down with a live holder: got %v, want a HeldError", err)
 	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
+	if alive, err := a.Beat(t.Context(), []mint.Pulse{{Token: token}}); err != nil || alive[0] != mint.Renewed {
 		t.Fatalf("the holder's heartbeat after the refusal: got %v, %v, want Renewed", alive, err)
 	}
 	_ = a.Close()
 	if err := pgmint.Down(t.Context(), cfg, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Open(t.Context(), election.Candidate{ID: "b", Lease: time.Second}); err == nil || pgmint.Sentence(err) != "the database has no schema conch: run `conch migrate up`" {
+	if _, err := m.Open(t.Context(), mint.Candidate{ID: "b", Lease: time.Second}); err == nil || pgmint.Sentence(err) != "the database has no schema conch: run `conch migrate up`" {
 		t.Errorf("Open without a schema: got %v, want advice to run conch migrate up", err)
 	}
 	if err := pgmint.Check(t.Context(), cfg); err == nil {
@@ -37,7 +37,7 @@ func TestDownKeepsEpochs(t *testing.T) {
 	if err := pgmint.Check(t.Context(), cfg); err != nil {
 		t.Error(err)
 	}
-	if next := lead(t, candidate(t, m, "b", unhurried, election.Strict), "s", unhurried); next.Epoch != token.Epoch+1 {
+	if next := lead(t, candidate(t, m, "b", unhurried, mint.Strict), "s", unhurried); next.Epoch != token.Epoch+1 {
 		t.Errorf("got epoch %d after Down and Up, want %d", next.Epoch, token.Epoch+1)
 	}
 	s, err := pgmint.Status(t.Context(), cfg)

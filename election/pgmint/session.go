@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 )
@@ -17,7 +17,7 @@ import (
 type session struct {
 	pg       *pg.Session
 	mint     *Mint
-	who      election.Candidate
+	who      mint.Candidate
 	process  int64
 	reserved int // locks reserved in the budget
 	table    int // places in the server's lock table
@@ -65,13 +65,13 @@ const codeBuried = "CN002"
 
 // over wraps an error after which the session cannot go on, although its connection may stand.
 func (s *session) over(what string, err error) error {
-	return fmt.Errorf("%s: %w: %w", what, election.ErrSessionLost, err)
+	return fmt.Errorf("%s: %w: %w", what, mint.ErrSessionLost, err)
 }
 
 // Release records, unlocks and notifies in one transaction: a candidate that the notification wakes
 // finds the lock free, and one that finds it free before the commit reads a row that is held. It
 // ignores a warning that no standby confirmed: after a failover a release does not count anyway.
-func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([]election.Parting, error) {
+func (s *session) Release(ctx context.Context, farewells []mint.Farewell) ([]mint.Parting, error) {
 	rows, err := s.pg.Conn().Query(ctx, `SELECT * FROM conch.part($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, s.partArgs(farewells)...)
 	type answer struct {
 		Place int64
@@ -88,10 +88,10 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([
 	if len(answers) != len(farewells) {
 		return nil, s.failure("farewell", fmt.Errorf("conch.part answered %d of %d farewells", len(answers), len(farewells)))
 	}
-	out := make([]election.Parting, len(farewells))
+	out := make([]mint.Parting, len(farewells))
 	for _, a := range answers {
 		f := farewells[a.Place-1]
-		out[a.Place-1] = election.Parting{Outcome: partings[a.What], By: a.By}
+		out[a.Place-1] = mint.Parting{Outcome: partings[a.What], By: a.By}
 		if a.What != "locked" && !s.wonAgain(f.Token) {
 			delete(s.locked, f.Token.Scope)
 		}
@@ -99,10 +99,10 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([
 	return out, nil
 }
 
-var partings = map[string]election.Outcome{"said": election.Said, "over": election.Over, "locked": election.Locked}
+var partings = map[string]mint.Outcome{"said": mint.Said, "over": mint.Over, "locked": mint.Locked}
 
 // partArgs returns the arguments of conch.part.
-func (s *session) partArgs(farewells []election.Farewell) []any {
+func (s *session) partArgs(farewells []mint.Farewell) []any {
 	n := len(farewells)
 	scopes, terms, released, bare := make([]string, n), make([][16]byte, n), make([]bool, n), make([]bool, n)
 	hows, reasons, actors, tos := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
@@ -156,7 +156,7 @@ func (s *session) resync(ctx context.Context) error {
 
 // unlockFailed frees the locks of scopes whose bids failed, old ones and those that the bids took:
 // session locks outlive the transaction that took them.
-func (s *session) unlockFailed(ctx context.Context, bids []election.Bid) error {
+func (s *session) unlockFailed(ctx context.Context, bids []mint.Bid) error {
 	if err := s.resync(ctx); err != nil {
 		return err
 	}

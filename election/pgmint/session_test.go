@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -21,7 +21,7 @@ func TestLockSessionIsALease(t *testing.T) {
 	const lease = 1500 * time.Millisecond
 	c := db.Connect(t)
 	began := time.Now() // before the last statement of the session
-	b := candidate(t, m, "b", lease, election.Strict)
+	b := candidate(t, m, "b", lease, mint.Strict)
 	pgtest.Eventually(t, 10*time.Second, "the silent session to be ended by the server", func() bool {
 		var n int
 		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
@@ -31,8 +31,8 @@ func TestLockSessionIsALease(t *testing.T) {
 	if took := time.Since(began); took < lease {
 		t.Errorf("the session ended after %s, want at least its lease", took)
 	}
-	_, err := b.Try(t.Context(), []election.Bid{{Scope: "s", Lease: time.Second}})
-	if !errors.Is(err, election.ErrSessionLost) {
+	_, err := b.Try(t.Context(), []mint.Bid{{Scope: "s", Lease: time.Second}})
+	if !errors.Is(err, mint.ErrSessionLost) {
 		t.Errorf("a call on the ended session: got %v, want ErrSessionLost", err)
 	}
 }
@@ -43,17 +43,17 @@ func TestKeepHasNoLease(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)
-	a := candidate(t, m, "a", 2*time.Second, election.Keep)
+	a := candidate(t, m, "a", 2*time.Second, mint.Keep)
 	token := lead(t, a, "s", 2*time.Second)
-	b := candidate(t, m, "b", 2*time.Second, election.Keep)
+	b := candidate(t, m, "b", 2*time.Second, mint.Keep)
 	gone, err := m.Wait(t.Context(), a.Process()) // a whole slice of five seconds
 	if gone || err != nil {
 		t.Fatalf("Wait returned %v, %v, want false", gone, err)
 	}
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Held || r.Holder != "a" {
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Held || r.Holder != "a" {
 		t.Errorf("the bid: got %+v, want Held by a", r)
 	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
+	if alive, err := a.Beat(t.Context(), []mint.Pulse{{Token: token}}); err != nil || alive[0] != mint.Renewed {
 		t.Errorf("the holder's heartbeat after the silence: got %v, %v, want Renewed", alive, err)
 	}
 }
@@ -141,19 +141,19 @@ func foreignHistory(t *testing.T) {
 	if err := pgfence.Fence(t.Context(), c, token); err != nil {
 		t.Error(err)
 	}
-	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+	if _, err := a.Release(t.Context(), []mint.Farewell{{Token: token, Released: true}}); err != nil {
 		t.Fatal(err)
 	}
-	candidate(t, m, "slow", 2*unhurried, election.Strict) // registered; its term would be lost
+	candidate(t, m, "slow", 2*unhurried, mint.Strict) // registered; its term would be lost
 	run(t, c, `UPDATE conch.leadership SET timeline = 0`)
-	b := candidate(t, m, "b", unhurried, election.Strict)
-	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
-	if r.Outcome != election.Won || r.Handoff || r.Hold != 2*unhurried || r.Token.Epoch != token.Epoch+1+1_000_000 {
+	b := candidate(t, m, "b", unhurried, mint.Strict)
+	r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Second})
+	if r.Outcome != mint.Won || r.Handoff || r.Hold != 2*unhurried || r.Token.Epoch != token.Epoch+1+1_000_000 {
 		t.Errorf("the bid: got %+v, want Won with the longest lease as hold and an epoch a million higher", r)
 	}
 	run(t, c, `UPDATE conch.leadership SET lock_key = 1`)
 	unlockAll(t, db, b)
-	if r := bid(t, candidate(t, m, "d", unhurried, election.Strict), election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused {
+	if r := bid(t, candidate(t, m, "d", unhurried, mint.Strict), mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Refused {
 		t.Errorf("a row with another lock key: got %+v, want Refused", r)
 	}
 }
@@ -164,17 +164,17 @@ func TestCourtesyAndJumpsSurviveClocksAndFailovers(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
 	c := db.Connect(t)
-	b := candidate(t, m, "b", unhurried, election.Strict)
-	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true, To: "gone"}}); err != nil {
+	b := candidate(t, m, "b", unhurried, mint.Strict)
+	if _, err := a.Release(t.Context(), []mint.Farewell{{Token: token, Released: true, To: "gone"}}); err != nil {
 		t.Fatal(err)
 	}
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Yield {
+	if r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Yield {
 		t.Errorf("right after a transfer to another candidate: got %+v, want Yield", r)
 	}
 	run(t, c, `ALTER TABLE conch.leadership DISABLE TRIGGER guard_epoch`) // no server has such a timeline
 	run(t, c, `UPDATE conch.leadership SET parted_at = parted_at + interval '1 hour', timeline = -3`)
-	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
-	if r.Outcome != election.Won || r.Token.Epoch != token.Epoch+1+4_000_000 {
+	r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Second})
+	if r.Outcome != mint.Won || r.Token.Epoch != token.Epoch+1+4_000_000 {
 		t.Errorf("got %+v, want Won and a jump by the four timelines between", r)
 	}
 }
@@ -200,17 +200,17 @@ func TestBatch(t *testing.T) {
 	db, m, a, _ := setup(t)
 	_ = db
 	_ = m
-	bids := make([]election.Bid, 1000)
+	bids := make([]mint.Bid, 1000)
 	for i := range bids {
-		bids[i] = election.Bid{Scope: strings.Repeat("k", i%7+1) + time.Duration(i).String(), Lease: time.Second}
+		bids[i] = mint.Bid{Scope: strings.Repeat("k", i%7+1) + time.Duration(i).String(), Lease: time.Second}
 	}
 	results, err := a.Try(t.Context(), bids)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pulses := make([]election.Pulse, len(results))
+	pulses := make([]mint.Pulse, len(results))
 	for i, r := range results {
-		if r.Outcome != election.Won || r.Scope != bids[i].Scope {
+		if r.Outcome != mint.Won || r.Scope != bids[i].Scope {
 			t.Fatalf("bid %d for %q: got %+v, want Won", i, bids[i].Scope, r)
 		}
 		pulses[i].Token = r.Token
@@ -220,7 +220,7 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, answer := range alive {
-		if answer != election.Renewed {
+		if answer != mint.Renewed {
 			t.Fatalf("the answer to pulse %d is not Renewed", i)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -19,11 +19,11 @@ func settlingWaitsForNobody(t *testing.T) {
 	t.Helper()
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)
-	crashed := candidate(t, m, "crashed", 2*unhurried, election.Strict)
+	crashed := candidate(t, m, "crashed", 2*unhurried, mint.Strict)
 	lead(t, crashed, "x", 2*unhurried)
 	unlockAll(t, db, crashed)
-	a, err := m.Open(t.Context(), election.Candidate{
-		ID: "a", Lease: unhurried, Longest: unhurried, LockTimeout: 100 * time.Millisecond, Takeover: election.Strict, Scopes: []string{"x", "y"},
+	a, err := m.Open(t.Context(), mint.Candidate{
+		ID: "a", Lease: unhurried, Longest: unhurried, LockTimeout: 100 * time.Millisecond, Takeover: mint.Strict, Scopes: []string{"x", "y"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -41,8 +41,8 @@ func settlingWaitsForNobody(t *testing.T) {
 	}
 	beat := func(settle bool, want time.Duration) {
 		t.Helper()
-		alive, err := a.Beat(t.Context(), []election.Pulse{{Token: x, Settle: settle}, {Token: y}})
-		if err != nil || alive[0] != election.Renewed || alive[1] != election.Renewed {
+		alive, err := a.Beat(t.Context(), []mint.Pulse{{Token: x, Settle: settle}, {Token: y}})
+		if err != nil || alive[0] != mint.Renewed || alive[1] != mint.Renewed {
 			t.Fatalf("the heartbeat: got %v, %v, want Renewed twice", alive, err)
 		}
 		if got := hold(); got != want {
@@ -73,13 +73,13 @@ func TestAHeartbeatWaitsForNobody(t *testing.T) {
 		t.Helper()
 		db := pgtest.New(t)
 		m := newMint(t, db.URL)
-		a := candidate(t, m, "a", unhurried, election.Strict)
+		a := candidate(t, m, "a", unhurried, mint.Strict)
 		s, quiet := lead(t, a, "s", unhurried), lead(t, a, "quiet", unhurried)
 		run(t, db.Connect(t), `INSERT INTO conch.process (process_key, id, scopes, lease_ms, takeover, locks, last_seen)
 			VALUES (7, 'gone', '{}', 1000, 'strict', 'session', now() - interval '2 days')`)
-		beats := func(what string, want ...election.Outcome) {
+		beats := func(what string, want ...mint.Outcome) {
 			t.Helper()
-			if got, err := a.Beat(t.Context(), []election.Pulse{{Token: s}, {Token: quiet}}); err != nil || !slices.Equal(got, want) {
+			if got, err := a.Beat(t.Context(), []mint.Pulse{{Token: s}, {Token: quiet}}); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%s: got %v, %v; want %v", what, got, err, want)
 			}
 		}
@@ -94,28 +94,28 @@ func TestAHeartbeatWaitsForNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		one, all := election.Locked, election.Renewed
+		one, all := mint.Locked, mint.Renewed
 		if byProcess {
-			one = election.Renewed
+			one = mint.Renewed
 		}
 		lock(`SELECT FROM conch.heartbeat WHERE scope = 's' FOR UPDATE`)
-		beats("one heartbeat is locked", one, election.Renewed)
+		beats("one heartbeat is locked", one, mint.Renewed)
 		lock(`SELECT FROM conch.process WHERE process_key IN (7, $1) FOR UPDATE`, a.Process())
 		if byProcess {
-			one, all = election.Locked, election.Locked
+			one, all = mint.Locked, mint.Locked
 		}
 		beats("and the process", one, all)
 		run(t, pgmint.Conn(a), `SELECT conch.seen($1)`, a.Process())
-		b := candidate(t, m, "b", unhurried, election.Strict) // deletes process 7, not seen for two days, if its row is free
-		parts(t, a, election.Farewell{Token: s, Released: true})
-		r, err := b.Try(t.Context(), []election.Bid{{Scope: "s", Lease: unhurried, Explain: true}, {Scope: "new", Lease: unhurried}})
-		if err != nil || r[0].Outcome != election.Locked || !strings.Contains(r[0].Why.Error(), "its row is locked by pid ") || r[1].Outcome != election.Won {
+		b := candidate(t, m, "b", unhurried, mint.Strict) // deletes process 7, not seen for two days, if its row is free
+		parts(t, a, mint.Farewell{Token: s, Released: true})
+		r, err := b.Try(t.Context(), []mint.Bid{{Scope: "s", Lease: unhurried, Explain: true}, {Scope: "new", Lease: unhurried}})
+		if err != nil || r[0].Outcome != mint.Locked || !strings.Contains(r[0].Why.Error(), "its row is locked by pid ") || r[1].Outcome != mint.Won {
 			t.Errorf("bids: got %+v, %v, want s locked by a row and new won", r, err)
 		}
 		if err := stranger.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		lead(t, b, "s", unhurried)
-		beats("none is locked", election.Over, election.Renewed)
+		beats("none is locked", mint.Over, mint.Renewed)
 	})
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
@@ -24,12 +24,12 @@ func TestNothingSaidFailsAWrite(t *testing.T) {
 			if err := migrate.Up(t.Context(), c, migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
 				t.Fatal(err)
 			}
-			a := candidate(t, newMint(t, db.URL), "a", unhurried, election.Strict)
+			a := candidate(t, newMint(t, db.URL), "a", unhurried, mint.Strict)
 			for _, word := range minttest.Strange {
 				other := lead(t, a, "other", unhurried)
-				got := parts(t, a, election.Farewell{Token: lead(t, a, "s", unhurried), Released: true, Reason: word, Actor: word},
-					election.Farewell{Token: other, Released: true})
-				if got[0].Outcome != election.Said || got[1].Outcome != election.Said {
+				got := parts(t, a, mint.Farewell{Token: lead(t, a, "s", unhurried), Released: true, Reason: word, Actor: word},
+					mint.Farewell{Token: other, Released: true})
+				if got[0].Outcome != mint.Said || got[1].Outcome != mint.Said {
 					t.Errorf("%.40q: got %+v, want Said twice", word, got)
 				}
 			}
@@ -49,17 +49,17 @@ func TestNamesThatTheEncodingDoesNotHave(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := newMint(t, db.URL)
-	_, err := m.Open(t.Context(), election.Candidate{ID: "→", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{"s"}})
-	if !errors.Is(err, election.ErrBarred) || !strings.Contains(err.Error(), "LATIN1") {
+	_, err := m.Open(t.Context(), mint.Candidate{ID: "→", Lease: unhurried, Longest: unhurried, Takeover: mint.Strict, Scopes: []string{"s"}})
+	if !errors.Is(err, mint.ErrBarred) || !strings.Contains(err.Error(), "LATIN1") {
 		t.Errorf("an instance id that the encoding does not have: got %v, want ErrBarred with the encoding", err)
 	}
-	s, err := m.Open(t.Context(), election.Candidate{ID: "für", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{"s", "ü", "→"}})
+	s, err := m.Open(t.Context(), mint.Candidate{ID: "für", Lease: unhurried, Longest: unhurried, Takeover: mint.Strict, Scopes: []string{"s", "ü", "→"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	lead(t, s, "ü", unhurried)
-	if _, err := s.Try(t.Context(), []election.Bid{{Scope: "→", Lease: unhurried}}); err == nil || errors.Is(err, election.ErrSessionLost) {
+	if _, err := s.Try(t.Context(), []mint.Bid{{Scope: "→", Lease: unhurried}}); err == nil || errors.Is(err, mint.ErrSessionLost) {
 		t.Errorf("a scope that the encoding does not have: got %v, want an error that is not ErrSessionLost", err)
 	}
 	lead(t, s, "s", unhurried)

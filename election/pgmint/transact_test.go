@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -91,7 +91,7 @@ func TestTransact(t *testing.T) {
 		t.Error("a transaction in a transaction: got no error, want one")
 	}
 
-	current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
+	current := depose(t, db, a, candidate(t, m, "b", unhurried, mint.Strict))
 	if err := write(old, 20, well); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("with the old token: got %v, want ErrStale", err)
 	}

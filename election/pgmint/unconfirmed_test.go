@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
@@ -34,20 +34,20 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	}
 	run(t, database(srv).Connect(t), `ALTER DATABASE postgres SET client_min_messages = error`)
 	m := mintWith(t, pgmint.Config{URL: url, Locks: locks})
-	a := candidate(t, m, "a", 20*time.Second, election.Strict)
+	a := candidate(t, m, "a", 20*time.Second, mint.Strict)
 	token := lead(t, a, "s", 20*time.Second)
 	c, cancelWait := minttest.Unconfirmed(t, srv)
 	answer := make(chan error, 1)
 	go func() {
-		_, err := a.Beat(t.Context(), []election.Pulse{{Token: token}})
+		_, err := a.Beat(t.Context(), []mint.Pulse{{Token: token}})
 		answer <- err
 	}()
 	cancelWait()
-	if err := <-answer; err == nil || errors.Is(err, election.ErrSessionLost) {
+	if err := <-answer; err == nil || errors.Is(err, mint.ErrSessionLost) {
 		t.Errorf("a heartbeat committed on one server only: got %v, want an error that is not ErrSessionLost", err)
 	}
 	go func() {
-		_, err := a.Try(t.Context(), []election.Bid{{Scope: "other", Lease: time.Second}})
+		_, err := a.Try(t.Context(), []mint.Bid{{Scope: "other", Lease: time.Second}})
 		answer <- err
 	}()
 	cancelWait()
@@ -56,7 +56,7 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	}
 	// An unconfirmed mint over the session's own term: the term in the row is unknown.
 	go func() {
-		_, err := a.Try(t.Context(), []election.Bid{{Scope: "s", Lease: 20 * time.Second}})
+		_, err := a.Try(t.Context(), []mint.Bid{{Scope: "s", Lease: 20 * time.Second}})
 		answer <- err
 	}()
 	cancelWait()
@@ -79,7 +79,7 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 		return c.QueryRow(t.Context(), `SELECT sync_state FROM pg_stat_replication`).Scan(&state) == nil && state == "async"
 	})
 	for range 3 {
-		if r, err := a.Try(t.Context(), []election.Bid{{Scope: "other", Lease: time.Second}}); err == nil || !strings.Contains(err.Error(), "no standby is connected") {
+		if r, err := a.Try(t.Context(), []mint.Bid{{Scope: "other", Lease: time.Second}}); err == nil || !strings.Contains(err.Error(), "no standby is connected") {
 			t.Errorf("a bid that no standby could confirm: got %+v, %v, want it not to be made", r, err)
 		}
 	}
@@ -88,11 +88,11 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	if err := c.QueryRow(t.Context(), `SELECT max(epoch) FROM conch.leadership WHERE scope = 'other'`).Scan(&epoch); err != nil || epoch != 1 {
 		t.Errorf("these tries used epochs up: the newest is %d, want that of the mint above, 1: %v", epoch, err)
 	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Over {
+	if alive, err := a.Beat(t.Context(), []mint.Pulse{{Token: token}}); err != nil || alive[0] != mint.Over {
 		t.Errorf("the heartbeat of a term that may be replaced: got %v, %v, want Over", alive, err)
 	}
 	// The session knows which locks it holds, and wins again with a new epoch.
-	if r := bid(t, a, election.Bid{Scope: "other", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 2 || r.Hold == 0 {
+	if r := bid(t, a, mint.Bid{Scope: "other", Lease: time.Second}); r.Outcome != mint.Won || r.Token.Epoch != 2 || r.Hold == 0 {
 		t.Errorf("the bid after the unconfirmed one: got %+v, want Won with epoch 2 and a hold", r)
 	}
 }

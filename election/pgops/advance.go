@@ -46,7 +46,7 @@ func Advance(ctx context.Context, cfg pgmint.Config, scope string, epoch int64, 
 
 // blocked names the sessions that hold the fence of a scope.
 func blocked(ctx context.Context, conn *pgx.Conn, scope string) error {
-	by, err := pg.LockHolders(ctx, conn, pgx.RowToStructByPos[pgmint.LockHolder],
+	by, err := pg.LockHolders(ctx, conn,
 		`l.locktype = 'advisory' AND l.objsubid = 1 AND (l.classid::bigint << 32) | l.objid::bigint = conch.fence_key($1)`, scope)
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
@@ -28,19 +28,19 @@ func TestAdvance(t *testing.T) {
 	if err := pgops.Advance(t.Context(), cfg, "s", 500, "ops"); err != nil {
 		t.Fatal(err)
 	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Over {
+	if alive, err := a.Beat(t.Context(), []mint.Pulse{{Token: token}}); err != nil || alive[0] != mint.Over {
 		t.Errorf("the heartbeat of the deposed holder: got %v, %v, want Over", alive, err)
 	}
 	_ = a.Close()
-	b := candidate(t, m, "b", unhurried, election.Strict)
-	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
-	if r.Outcome != election.Won || r.Token.Epoch != 501 || r.Hold != unhurried {
+	b := candidate(t, m, "b", unhurried, mint.Strict)
+	r := bid(t, b, mint.Bid{Scope: "s", Lease: time.Second})
+	if r.Outcome != mint.Won || r.Token.Epoch != 501 || r.Hold != unhurried {
 		t.Errorf("the next bid: got %+v, want epoch 501 and a hold of %s, since the deposed holder may still act", r, unhurried)
 	}
 	if err := pgops.Advance(t.Context(), cfg, "never-led", 90, "ops"); err != nil {
 		t.Fatal(err)
 	}
-	if r := bid(t, b, election.Bid{Scope: "never-led", Lease: time.Second}); r.Token.Epoch != 91 {
+	if r := bid(t, b, mint.Bid{Scope: "never-led", Lease: time.Second}); r.Token.Epoch != 91 {
 		t.Errorf("a bid for a scope that was never led: got %+v, want epoch 91", r)
 	}
 	for _, scope := range []string{"never-led", "new"} { // no bid could count on from the last 64-bit number
@@ -51,7 +51,7 @@ func TestAdvance(t *testing.T) {
 		if err := pgops.Advance(t.Context(), cfg, scope, pgops.MaxAdvance, "ops"); err != nil {
 			t.Error(err)
 		}
-		if r := bid(t, b, election.Bid{Scope: scope, Lease: time.Second}); r.Token.Epoch != pgops.MaxAdvance+1 {
+		if r := bid(t, b, mint.Bid{Scope: scope, Lease: time.Second}); r.Token.Epoch != pgops.MaxAdvance+1 {
 			t.Errorf("a bid for %q: got %+v, want the epoch after MaxAdvance", scope, r)
 		}
 	}
@@ -62,7 +62,7 @@ func TestAdvance(t *testing.T) {
 func TestAdvanceWaitsForFences(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	token := lead(t, candidate(t, newMint(t, db.URL), "a", unhurried, election.Strict), "s", unhurried)
+	token := lead(t, candidate(t, newMint(t, db.URL), "a", unhurried, mint.Strict), "s", unhurried)
 	app, watching := db.Connect(t), db.Connect(t)
 	tx, err := app.Begin(t.Context())
 	if err != nil {

@@ -3,7 +3,7 @@ package pgops_test
 import (
 	"testing"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg"
@@ -56,7 +56,7 @@ func TestANodeCannotUseUpTheEpochs(t *testing.T) {
 	if _, err := owner.Exec(t.Context(), `UPDATE conch.leadership SET epoch = epoch + 1000002`); pg.Code(err) != "22003" {
 		t.Errorf("the owner above 2^62: got %v, want a refusal", err)
 	}
-	a := candidate(t, newMint(t, c.As(t, c.Node)), "a", unhurried, election.Strict)
+	a := candidate(t, newMint(t, c.As(t, c.Node)), "a", unhurried, mint.Strict)
 	if token := lead(t, a, "s", unhurried); token.Epoch != 4611686018427387904+1 && token.Epoch != 4611686018427387904+1000001 {
 		t.Errorf("got epoch %d after the owner advanced it to 2^62, want a bid to go on from there", token.Epoch)
 	}

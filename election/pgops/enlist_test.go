@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 )
@@ -16,7 +16,7 @@ import (
 func TestWithdrawnCandidates(t *testing.T) {
 	t.Parallel()
 	db, m, _, _ := setup(t)
-	b := candidate(t, m, "b", time.Minute, election.Strict)
+	b := candidate(t, m, "b", time.Minute, mint.Strict)
 	cfg := pgmint.Config{URL: db.URL}
 	o := observe(t, db.URL)
 	candidates := func() []string { t.Helper(); return status(t, o, "s").Candidates }
@@ -24,7 +24,7 @@ func TestWithdrawnCandidates(t *testing.T) {
 		t.Fatalf("got the candidates %q before b withdraws, want b among them", candidates())
 	}
 	for range 2 { // it may be repeated
-		if err := b.Enlist(t.Context(), election.Roll{Withdraw: []string{"s"}, Longest: time.Second}); err != nil {
+		if err := b.Enlist(t.Context(), mint.Roll{Withdraw: []string{"s"}, Longest: time.Second}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestWithdrawnCandidates(t *testing.T) {
 	if registered(); lease != 60_000 || withdrawn != 1 {
 		t.Errorf("got a longest lease of %d ms and %d withdrawn scopes, want 60000 and 1", lease, withdrawn)
 	}
-	if err := b.Enlist(t.Context(), election.Roll{Add: []string{"s"}, Longest: 2 * time.Minute}); err != nil {
+	if err := b.Enlist(t.Context(), mint.Roll{Add: []string{"s"}, Longest: 2 * time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	if registered(); lease != 120_000 || withdrawn != 0 || !slices.Contains(candidates(), "b") {

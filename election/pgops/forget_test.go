@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -44,10 +44,10 @@ func TestForget(t *testing.T) {
 	}
 	refused("none of that name")
 	m := newMint(t, db.URL)
-	one := candidate(t, m, "one", time.Second, election.Strict)
-	won := bid(t, one, election.Bid{Scope: "s", Lease: time.Second})
+	one := candidate(t, m, "one", time.Second, mint.Strict)
+	won := bid(t, one, mint.Bid{Scope: "s", Lease: time.Second})
 	refused("one leads it")
-	parts(t, one, election.Farewell{Token: won.Token})
+	parts(t, one, mint.Farewell{Token: won.Token})
 	refused("one campaign")
 	if err := one.Close(); err != nil {
 		t.Fatal(err)
@@ -65,8 +65,8 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed()
-	two := candidate(t, newMint(t, db.URL), "two", time.Second, election.Strict)
-	if r := bid(t, two, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 501 {
+	two := candidate(t, newMint(t, db.URL), "two", time.Second, mint.Strict)
+	if r := bid(t, two, mint.Bid{Scope: "s", Lease: time.Second}); r.Outcome != mint.Won || r.Token.Epoch != 501 {
 		t.Errorf("the next bid: got %+v, want epoch 501", r)
 	}
 	listed("s")

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
@@ -65,7 +65,7 @@ func (c cast) operations(t *testing.T, scope, group string) map[string]error {
 func (c cast) lead(t *testing.T, node pgmint.Config, scope string, evicts bool, try func(string, error) bool) {
 	t.Helper()
 	m := newMint(t, node.URL)
-	candidate := election.Candidate{ID: "a", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{scope}}
+	candidate := mint.Candidate{ID: "a", Lease: unhurried, Longest: unhurried, Takeover: mint.Strict, Scopes: []string{scope}}
 	a, err := m.Open(t.Context(), candidate)
 	if !try("node: register", err) {
 		// Without a session the rest is not reached. The fence is tried with a token of no term.
@@ -75,14 +75,14 @@ func (c cast) lead(t *testing.T, node pgmint.Config, scope string, evicts bool, 
 	defer func() { _ = a.Close() }()
 	_, err = pgtest.Connect(t, pg.Config{URL: node.URL}).Exec(t.Context(), `UPDATE conch.process SET last_seen = clock_timestamp() WHERE process_key = $1`, a.Process())
 	try("node: stay registered", err)
-	try("node: enlist", a.Enlist(t.Context(), election.Roll{Add: []string{"another"}, Withdraw: []string{"other"}, Longest: unhurried}))
-	won, err := a.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
+	try("node: enlist", a.Enlist(t.Context(), mint.Roll{Add: []string{"another"}, Withdraw: []string{"other"}, Longest: unhurried}))
+	won, err := a.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: unhurried}})
 	if !try("node: bid", err) {
 		c.fenced(t, fence.Token{Scope: scope, Epoch: 1}, try)
 		return
 	}
 	token := won[0].Token
-	_, err = a.Beat(t.Context(), []election.Pulse{{Token: token, Settle: true}})
+	_, err = a.Beat(t.Context(), []mint.Pulse{{Token: token, Settle: true}})
 	try("node: beat", err)
 	c.fenced(t, token, try)
 	if evicts {
@@ -95,8 +95,8 @@ func (c cast) depose(t *testing.T, node pgmint.Config, scope string, try func(st
 	t.Helper()
 	node.Locks = pgmint.ProcessLocks
 	m := mintWith(t, node)
-	open := func(id string) election.Session {
-		s, err := m.Open(t.Context(), election.Candidate{ID: id, Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{scope}})
+	open := func(id string) mint.Session {
+		s, err := m.Open(t.Context(), mint.Candidate{ID: id, Lease: unhurried, Longest: unhurried, Takeover: mint.Strict, Scopes: []string{scope}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,14 +104,14 @@ func (c cast) depose(t *testing.T, node pgmint.Config, scope string, try func(st
 		return s
 	}
 	first, second := open("first"), open("second")
-	won, err := first.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
+	won, err := first.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: unhurried}})
 	if err != nil {
 		return // lead counts it
 	}
-	_, err = first.Beat(t.Context(), []election.Pulse{{Token: won[0].Token}})
+	_, err = first.Beat(t.Context(), []mint.Pulse{{Token: won[0].Token}})
 	try("node: beat by process", err)
 	minttest.End(t, c.DB, first)
-	_, err = second.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
+	_, err = second.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: unhurried}})
 	try("node: depose", err)
 }
 
@@ -163,7 +163,7 @@ func (c cast) fenced(t *testing.T, token fence.Token, try func(string, error) bo
 
 // evict leaves a fenced transaction open, gives the scope up, and lets the next candidate
 // end that transaction.
-func (c cast) evict(t *testing.T, m *pgmint.Mint, a election.Session, token fence.Token, try func(string, error) bool) {
+func (c cast) evict(t *testing.T, m *pgmint.Mint, a mint.Session, token fence.Token, try func(string, error) bool) {
 	t.Helper()
 	blocker := pgtest.Connect(t, pg.Config{URL: c.As(t, c.Fence)})
 	tx, err := blocker.Begin(t.Context())
@@ -173,16 +173,16 @@ func (c cast) evict(t *testing.T, m *pgmint.Mint, a election.Session, token fenc
 	if pgfence.Fence(t.Context(), tx, token) != nil {
 		return // fenced has counted it
 	}
-	_, err = a.Release(t.Context(), []election.Farewell{{Token: token, Reason: "test"}})
+	_, err = a.Release(t.Context(), []mint.Farewell{{Token: token, Reason: "test"}})
 	if !try("node: part", err) {
 		return
 	}
-	b, err := m.Open(t.Context(), election.Candidate{ID: "b", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{token.Scope}})
+	b, err := m.Open(t.Context(), mint.Candidate{ID: "b", Lease: unhurried, Longest: unhurried, Takeover: mint.Strict, Scopes: []string{token.Scope}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	next, err := b.Try(t.Context(), []election.Bid{{Scope: token.Scope, Lease: time.Millisecond, Block: 50 * time.Millisecond, Evict: true}})
+	next, err := b.Try(t.Context(), []mint.Bid{{Scope: token.Scope, Lease: time.Millisecond, Block: 50 * time.Millisecond, Evict: true}})
 	if err == nil && len(next[0].Blockers) != 1 {
 		err = fmt.Errorf("evicted %v", next[0].Blockers)
 	} else if err == nil && !next[0].Blockers[0].Ended {
@@ -193,7 +193,7 @@ func (c cast) evict(t *testing.T, m *pgmint.Mint, a election.Session, token fenc
 }
 
 // explain locks the row of a scope, and asks which obstacle there is.
-func (c cast) explain(t *testing.T, s election.Session, scope string, try func(string, error) bool) {
+func (c cast) explain(t *testing.T, s mint.Session, scope string, try func(string, error) bool) {
 	t.Helper()
 	run(t, c.DB.Connect(t), `UPDATE conch.leadership SET parted_at = pg_catalog.clock_timestamp() WHERE scope OPERATOR(pg_catalog.=) $1`, scope)
 	stranger, err := c.DB.Connect(t).Begin(t.Context())
@@ -204,8 +204,8 @@ func (c cast) explain(t *testing.T, s election.Session, scope string, try func(s
 		t.Fatal(err)
 	}
 	defer func() { _ = stranger.Rollback(t.Context()) }()
-	r, err := s.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried, Explain: true}})
-	if err == nil && r[0].Outcome != election.Locked {
+	r, err := s.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: unhurried, Explain: true}})
+	if err == nil && r[0].Outcome != mint.Locked {
 		err = fmt.Errorf("a locked row: %+v", r[0])
 	}
 	try("node: explain", err)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -85,13 +85,13 @@ func TestALockedTableIsNamed(t *testing.T) {
 				names(t, "below", err, root)
 			}
 			if table == "heartbeat" {
-				_, err = a.Beat(t.Context(), []election.Pulse{{Token: token}})
+				_, err = a.Beat(t.Context(), []mint.Pulse{{Token: token}})
 				names(t, "a heartbeat", err, root)
-				_, err = a.Try(t.Context(), []election.Bid{{Scope: "t", Lease: unhurried}})
+				_, err = a.Try(t.Context(), []mint.Bid{{Scope: "t", Lease: unhurried}})
 				names(t, "a bid", err, root)
 			}
 			if table == "process" {
-				_, err = m.Open(t.Context(), election.Candidate{ID: "b", Scopes: []string{"s"}, Lease: unhurried, Takeover: election.Strict})
+				_, err = m.Open(t.Context(), mint.Candidate{ID: "b", Scopes: []string{"s"}, Lease: unhurried, Takeover: mint.Strict})
 				names(t, "a new session", err, root)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
@@ -139,7 +140,7 @@ func TestALeaderThatDiesWithARequest(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)
-	a := candidate(t, m, "a", time.Minute, election.Strict)
+	a := candidate(t, m, "a", time.Minute, mint.Strict)
 	lead(t, a, "s", time.Minute)
 	c := db.Connect(t)
 	answered := make(chan error, 1)

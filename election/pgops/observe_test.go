@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -72,7 +72,7 @@ func TestHeartbeatAgesByProcess(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	m := mintWith(t, pgmint.Config{URL: db.URL, Locks: pgmint.ProcessLocks})
-	a, b := candidate(t, m, "a", unhurried, election.Strict), candidate(t, m, "b", unhurried, election.Strict)
+	a, b := candidate(t, m, "a", unhurried, mint.Strict), candidate(t, m, "b", unhurried, mint.Strict)
 	token := lead(t, a, "t", unhurried)
 	c, o := db.Connect(t), observe(t, db.URL)
 	const hour = 3600_000
@@ -82,21 +82,21 @@ func TestHeartbeatAgesByProcess(t *testing.T) {
 			FROM conch.leader_heartbeat WHERE provider_id = 't' AND instance_id = 'a'`).Scan(&view); err != nil {
 			t.Fatal(err)
 		}
-		return view, status(t, o, "t").HeartbeatAgeMS, bid(t, b, election.Bid{Scope: "t", Lease: time.Second}).Age.Milliseconds()
+		return view, status(t, o, "t").HeartbeatAgeMS, bid(t, b, mint.Bid{Scope: "t", Lease: time.Second}).Age.Milliseconds()
 	}
 	run(t, c, `UPDATE conch.heartbeat SET beat_at = beat_at - interval '1 hour'`)
 	run(t, c, `UPDATE conch.process SET last_seen = last_seen - interval '1 hour'`)
 	if view, shown, told := ages(); view < hour || shown < hour || told < hour {
 		t.Errorf("after a silent hour the heartbeat is %d, %d and %d ms old, want an hour", view, shown, told)
 	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
+	if alive, err := a.Beat(t.Context(), []mint.Pulse{{Token: token}}); err != nil || alive[0] != mint.Renewed {
 		t.Fatal(alive, err)
 	}
 	if view, shown, told := ages(); view > hour/2 || shown > hour/2 || told > hour/2 {
 		t.Errorf("after a heartbeat it is %d, %d and %d ms old, want less than half an hour", view, shown, told)
 	}
 	// A scope that was given up has no heartbeat any more, though its last holder has.
-	parts(t, a, election.Farewell{Token: token})
+	parts(t, a, mint.Farewell{Token: token})
 	if s := status(t, o, "t"); s.Held || s.HeartbeatAgeMS < hour {
 		t.Errorf("a scope that was given up: got %+v, want it not held, and its heartbeat an hour old", s)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
@@ -71,18 +72,18 @@ func (c cast) trySessions(t *testing.T) {
 			t.Error(err)
 		}
 		m := mintWith(t, cfg)
-		a, b := candidate(t, m, "a", unhurried, election.Strict), candidate(t, m, "b", unhurried, election.Strict)
+		a, b := candidate(t, m, "a", unhurried, mint.Strict), candidate(t, m, "b", unhurried, mint.Strict)
 		token := lead(t, a, string(locks), unhurried)
-		if r := bid(t, b, election.Bid{Scope: token.Scope, Lease: unhurried}); r.Outcome != election.Held {
+		if r := bid(t, b, mint.Bid{Scope: token.Scope, Lease: unhurried}); r.Outcome != mint.Held {
 			t.Errorf("%+v", r)
 		}
-		if r := bid(t, candidate(t, m, "c", unhurried, election.Fast), election.Bid{Scope: token.Scope, Lease: unhurried}); r.Outcome != election.Refused {
+		if r := bid(t, candidate(t, m, "c", unhurried, mint.Fast), mint.Bid{Scope: token.Scope, Lease: unhurried}); r.Outcome != mint.Refused {
 			t.Errorf("%+v", r)
 		}
-		if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token, Settle: true}}); err != nil || alive[0] != election.Renewed {
+		if alive, err := a.Beat(t.Context(), []mint.Pulse{{Token: token, Settle: true}}); err != nil || alive[0] != mint.Renewed {
 			t.Error(alive, err)
 		}
-		if err := b.Enlist(t.Context(), election.Roll{Add: []string{"more"}, Withdraw: []string{"other"}, Longest: unhurried}); err != nil {
+		if err := b.Enlist(t.Context(), mint.Roll{Add: []string{"more"}, Withdraw: []string{"other"}, Longest: unhurried}); err != nil {
 			t.Error(err)
 		}
 		c.evict(t, m, a, token, func(what string, err error) bool {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
@@ -128,8 +129,8 @@ func TestTheRemedyForAnotherTakeover(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := pgtest.New(t)
-			mint := newMint(t, db.URL)
-			with := func(id string, mode election.Takeover) (e *election.Elector, stop func()) {
+			minter := newMint(t, db.URL)
+			with := func(id string, mode mint.Takeover) (e *election.Elector, stop func()) {
 				e, err := election.New(election.Config{
 					Mint: newMint(t, db.URL), ID: id, Lease: brisk, Takeover: mode, Roles: []election.Role{{Scope: "s"}}, Logger: slog.New(slog.DiscardHandler),
 				})
@@ -146,15 +147,15 @@ func TestTheRemedyForAnotherTakeover(t *testing.T) {
 			var first *election.Elector
 			var stop func()
 			if crashed {
-				a := candidate(t, mint, "a", unhurried, election.Fast)
+				a := candidate(t, minter, "a", unhurried, mint.Fast)
 				lead(t, a, "s", brisk)
 				_ = a.Close()
 			} else {
-				first, stop = with("a", election.Fast)
+				first, stop = with("a", mint.Fast)
 				wait(t, first, fence.Act)
 			}
-			r := bid(t, candidate(t, mint, "b", unhurried, election.Strict), election.Bid{Scope: "s", Lease: unhurried})
-			if r.Outcome != election.Refused {
+			r := bid(t, candidate(t, minter, "b", unhurried, mint.Strict), mint.Bid{Scope: "s", Lease: unhurried})
+			if r.Outcome != mint.Refused {
 				t.Fatalf("%+v", r)
 			}
 			_, asked := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "ops", Timeout: time.Millisecond}, func(string) {})
@@ -165,7 +166,7 @@ func TestTheRemedyForAnotherTakeover(t *testing.T) {
 				t.Errorf("there is a leader to drain, and the refusal says %q; want advice to release the scope", said)
 			}
 			if crashed {
-				first, stop = with("a", election.Fast)
+				first, stop = with("a", mint.Fast)
 				wait(t, first, fence.Act)
 			}
 			c := db.Connect(t)
@@ -176,7 +177,7 @@ func TestTheRemedyForAnotherTakeover(t *testing.T) {
 				t.Error(err)
 			}
 			stop() // or it would campaign again, under the old mode
-			other, _ := with("c", election.Strict)
+			other, _ := with("c", mint.Strict)
 			wait(t, other, fence.Act)
 		})
 	}

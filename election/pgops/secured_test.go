@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
@@ -19,7 +19,7 @@ func TestRowSecurityIsNamed(t *testing.T) {
 	t.Parallel()
 	c := granted(t)
 	admin := c.DB.Connect(t)
-	a := candidate(t, newMint(t, c.As(t, c.Node)), "a", unhurried, election.Strict)
+	a := candidate(t, newMint(t, c.As(t, c.Node)), "a", unhurried, mint.Strict)
 	token := lead(t, a, "s", unhurried)
 	o := observe(t, c.As(t, c.Observer))
 	run(t, admin, `ALTER TABLE conch.schema_version ENABLE ROW LEVEL SECURITY`)
@@ -33,7 +33,7 @@ func TestRowSecurityIsNamed(t *testing.T) {
 	run(t, admin, `ALTER TABLE conch.leadership ENABLE ROW LEVEL SECURITY`)
 	_, err := o.Scopes(t.Context(), "")
 	said("status", err)
-	_, err = a.Try(t.Context(), []election.Bid{{Scope: "t", Lease: unhurried}})
+	_, err = a.Try(t.Context(), []mint.Bid{{Scope: "t", Lease: unhurried}})
 	said("bid", err)
 
 	owner := c.DB.Name + "_owner"

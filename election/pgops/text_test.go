@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/internal/minttest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -25,7 +25,7 @@ func TestNoNameFailsAnOperator(t *testing.T) {
 			if err := pgmint.Up(t.Context(), cfg, nil); err != nil {
 				t.Fatal(err)
 			}
-			a := candidate(t, newMint(t, cfg.URL), "a", unhurried, election.Strict)
+			a := candidate(t, newMint(t, cfg.URL), "a", unhurried, mint.Strict)
 			token := lead(t, a, "s", unhurried)
 			for _, word := range minttest.Strange {
 				asking, stop := context.WithCancel(t.Context()) // nobody is there to answer

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -29,7 +29,7 @@ func TestWatch(t *testing.T) {
 		var n int
 		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'conch watcher'`).Scan(&n) == nil && n == 1
 	})
-	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {
+	if _, err := a.Release(t.Context(), []mint.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {
 		t.Fatal(err)
 	}
 	next := func(want string) {
@@ -45,11 +45,11 @@ func TestWatch(t *testing.T) {
 	}
 	next("released")
 	run(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('conch watcher', 'conch observer')`)
-	b := candidate(t, m, "b", unhurried, election.Strict)
+	b := candidate(t, m, "b", unhurried, mint.Strict)
 	token = lead(t, b, "s", unhurried)
 	next("acquired")
 	silence(t, c, `application_name = 'conch observer'`)
-	if _, err := b.Release(t.Context(), []election.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {
+	if _, err := b.Release(t.Context(), []mint.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {
 		t.Fatal(err)
 	}
 	next("released")

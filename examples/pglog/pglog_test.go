@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/kv"
-	"github.com/conchhq/conch/txlog/member"
 	"github.com/conchhq/conch/txlog/pgstore"
 )
 
@@ -47,14 +45,11 @@ func Example() {
 	if err := db.Create(ctx, genesis, scope); err != nil {
 		log.Fatal(err)
 	}
-	inputs := make(chan member.Input, 64)
-	authority, err := db.Authority(pgstore.Config{
-		At: genesis.Start(), Tell: func(f txlog.Fact) { inputs <- member.Heard{Fact: f} }, Trouble: func(err error) { log.Print(err) },
-	})
+	node, err := db.Member(ctx, pgstore.Config{Self: "a", Log: genesis.ID(), New: kv.New, Trouble: func(err error) { log.Print(err) }})
 	if err != nil {
 		log.Fatal(err)
 	}
-	go func() { log.Print(authority.Run(ctx)) }()
+	go func() { log.Print(node.Run(ctx)) }()
 	mint, err := pgmint.New(database)
 	if err != nil {
 		log.Fatal(err)
@@ -62,37 +57,12 @@ func Example() {
 	defer mint.Close()
 	go func() {
 		log.Print(pgmint.Do(ctx, mint, scope, func(ctx context.Context, l election.Leadership) error {
-			return authority.Lead(ctx, l.Token)
+			return node.Lead(ctx, l.Token)
 		}))
 	}()
-	inputs <- member.Submit{Ticket: 1, GoalID: "order 7", Goal: []byte(`{"op":"put","key":"dark","value":true}`)}
-	answer := runs(member.New(member.Config{Self: "a", Base: txlog.NewCopy(genesis, kv.New), New: kv.New}), authority, inputs)
-	fmt.Printf("entry %d: %s\n", answer.Index, answer.Result)
-}
-
-// runs feeds the machine, and does what it says, until the first answer.
-func runs(m *member.Machine, authority txlog.Authority, inputs <-chan member.Input) member.Answer {
-	begun := time.Now()
-	round := time.NewTicker(100 * time.Millisecond)
-	defer round.Stop()
-	for {
-		var in member.Input
-		select {
-		case in = <-inputs:
-		case now := <-round.C:
-			in = member.Tick{At: now.UnixMilli()}
-		}
-		for _, action := range m.Step(time.Since(begun), in) {
-			switch action := action.(type) {
-			case member.Append:
-				authority.Append(action.Record)
-			case member.Confirm:
-				authority.Confirm(action.Read)
-			case member.Answer:
-				return action
-			case member.Quarantine: // its memory is wrong, or that of another member
-				log.Fatal(action.Why)
-			}
-		}
+	answer, err := node.Goal(ctx, "order 7", []byte(`{"op":"put","key":"dark","value":true}`), 0)
+	if err != nil {
+		log.Fatal(err)
 	}
+	fmt.Printf("entry %d: %s\n", answer.Index, answer.Result)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/examples/slots"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/transport/memory"
 )
 
@@ -55,13 +56,13 @@ func share(ctx context.Context, t *testing.T, running *sync.WaitGroup, names ...
 	if err := declared.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	chain := sequencer.NewChain(declared, ledger.Plain{})
+	chain := sequencertest.NewChain(declared, ledger.Plain{})
 	running.Go(func() { chain.Run(ctx, time.Second) })
 	network := memory.New(1)
 	for _, name := range names {
 		keys, self := keyOf(name)
 		cfg := sequencer.Config{
-			Self: self, Keys: keys, Peers: map[ledger.Account]string{}, Transport: network.Join(name), Store: sequencer.NewMemory(), Secret: sha256.Sum256([]byte("salts of " + name)),
+			Self: self, Keys: keys, Peers: map[ledger.Account]string{}, Transport: network.Join(name), Store: sequencertest.NewMemory(), Secret: sha256.Sum256([]byte("salts of " + name)),
 			Contracts: []sequencer.Contract{{Declared: declared, Rules: rules, Scheme: ledger.Plain{}, Ledger: chain}},
 		}
 		for _, other := range names {

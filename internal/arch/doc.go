@@ -18,11 +18,11 @@
 //
 //  1. Words: a folder at the root (txlog). Write doc.go first: what it is, its words, its rules, what can fail and what happens,
 //     what the caller owes. An actor takes a fence.Gate and knows nothing of elections.
-//  2. Core: each machine.go is pure, with its stories in testdata (txlog/member). If there are several, a core joins them
-//     (txlog/quorum/host/core.go); else the machine is it. Step takes the time and an input, and returns an Output in the order of
+//  2. Core: each machine.go is pure, with its stories in testdata (txlog/internal/member). If there are several, a core joins them
+//     (txlog/quorum/internal/core); else the machine is it. Step takes the time and an input, and returns an Output in the order of
 //     internal/step; Due says when it wants the time. The loop and the world feed the same one.
 //  3. Store: what it needs to keep, in a package without a library, with one in memory (txlog/store), a suite that each passes
-//     (storetest), and each driver in a package of its own (txlog/quorum/disk), with a row in libraries_test.go.
+//     (txlog/internal/storetest), and each driver in a package of its own (txlog/quorum/disk), with a row in libraries_test.go.
 //  4. Service, if nodes offer it: see package node of cmd/conch. World: see package world of the laboratory.
 //  5. A place in floors_test.go, among the wings; a row in the map of docs/ARCHITECTURE.md, a line in doc.go of the root, and
 //     its promises in docs/guarantees.md, each with the test that shows it.

@@ -25,7 +25,7 @@ const (
 )
 
 // stairs is the order of the packages of the election, bottom up.
-var stairs = []string{"./election", "./election/pgmint", "./election/pgops"}
+var stairs = []string{"./election/mint", "./election", "./election/pgmint", "./election/pgops"}
 
 // roomOf cuts a path down to its room: "./internal/pg/pgtest" is in internal/pg.
 func roomOf(path string) string {

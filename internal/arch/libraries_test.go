@@ -33,8 +33,8 @@ var libraries = []library{
 	{prefix: "github.com/spf13/pflag", rooms: []string{"cmd"}},
 	{prefix: "github.com/pelletier/go-toml", rooms: []string{"cmd/conch/internal/config"}},
 	// The roles of the sequencer import wire and reach it so; they see its messages and never its bytes.
-	{prefix: "google.golang.org/protobuf", rooms: []string{"internal/prototest", "sequencer/wire", "gossip/internal/wire", "gossip/internal/overlay/wire", "txlog/wire", "txlog/quorum"}, travels: true, root: true},
-	{prefix: "go.etcd.io/raft", rooms: []string{"txlog/quorum"}},
+	{prefix: "google.golang.org/protobuf", rooms: []string{"internal/prototest", "sequencer/internal/wire", "gossip/internal/wire", "gossip/internal/overlay/wire", "txlog/internal/wire", "txlog/internal/wirepb", "txlog/founding", "txlog/quorum", "cmd/conch/internal/lab/bare"}, travels: true, root: true},
+	{prefix: "go.etcd.io/raft", rooms: []string{"txlog/quorum", "cmd/conch/internal/lab/bare"}},
 	{prefix: "go.etcd.io/bbolt", rooms: []string{"txlog/quorum/disk"}},
 	{prefix: "go.uber.org/goleak", tests: true, root: true},
 	{prefix: "github.com/anishathalye/porcupine", tests: true, root: true},
@@ -81,15 +81,15 @@ func libraryWalls() []wall {
 				{
 					"messages beside a room that has them",
 					rooms(
-						room("./sequencer/sender", "./sequencer/wire", "google.golang.org/protobuf/proto"),
-						room("./sequencer/wire", "google.golang.org/protobuf/proto"),
+						room("./sequencer/internal/sender", "./sequencer/internal/wire", "google.golang.org/protobuf/proto"),
+						room("./sequencer/internal/wire", "google.golang.org/protobuf/proto"),
 					),
-					"./sequencer/sender must not reach google.golang.org/protobuf",
+					"./sequencer/internal/sender must not reach google.golang.org/protobuf",
 				},
 				{
 					"bytes of messages in a role",
-					rooms(room("./sequencer/coordinator", "google.golang.org/protobuf/encoding/protowire")),
-					"./sequencer/coordinator must not reach google.golang.org/protobuf",
+					rooms(room("./sequencer/internal/coordinator", "google.golang.org/protobuf/encoding/protowire")),
+					"./sequencer/internal/coordinator must not reach google.golang.org/protobuf",
 				},
 				{"bytes of messages in a transport", rooms(room("./transport/mtls", "google.golang.org/protobuf/proto")), "./transport/mtls must not reach"},
 				{"a store in the wrong room", rooms(room("./txlog/kv", "go.etcd.io/bbolt")), "./txlog/kv must not reach"},

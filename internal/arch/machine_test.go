@@ -44,9 +44,9 @@ func machineWalls() []wall {
 			{"a method of an unexported one", sources(file{"txlog/vote.go", "package txlog\n\nfunc (machine) f() {}\n"}), "txlog/vote.go:3 has a method of the machine"},
 			{"a second file", sources(file{"txlog/machine_vote.go", "package txlog\n\nfunc f() { go f() }\n"}), "txlog/machine_vote.go:3 starts"},
 			{"a core", sources(file{"election/core_term.go", "package election\n\nfunc f() { go f() }\n"}), "election/core_term.go:3 starts"},
-			{"a package that is a core", sources(file{"sequencer/core/fetch.go", "package core\n\nimport \"context\"\n\nvar _ context.Context\n"}), "sequencer/core/fetch.go:3 imports context"},
+			{"a package that is a core", sources(file{"sequencer/internal/core/fetch.go", "package core\n\nimport \"context\"\n\nvar _ context.Context\n"}), "sequencer/internal/core/fetch.go:3 imports context"},
 			{"a method of a core elsewhere", sources(file{"gossip/loop.go", "package gossip\n\nfunc (c *Core) f() {}\n"}), "gossip/loop.go:3 has a method of the core"},
-			{"a core that writes a log", sources(file{"sequencer/core/fetch.go", "package core\n\nimport \"log/slog\"\n\nfunc f() { slog.Info(\"x\") }\n"}), "sequencer/core/fetch.go:5 asks slog.Info"},
+			{"a core that writes a log", sources(file{"sequencer/internal/core/fetch.go", "package core\n\nimport \"log/slog\"\n\nfunc f() { slog.Info(\"x\") }\n"}), "sequencer/internal/core/fetch.go:5 asks slog.Info"},
 		},
 	}}
 }

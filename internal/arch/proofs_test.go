@@ -21,7 +21,7 @@ var (
 func proofRules() []wall {
 	page := func(text string) file { return file{requirements, text} }
 	test := func(text string) file {
-		return file{"sequencer/book/book_test.go", "package book\n\n" + text + "func TestOne(t *testing.T) {}\n"}
+		return file{"sequencer/internal/book/book_test.go", "package book\n\n" + text + "func TestOne(t *testing.T) {}\n"}
 	}
 	return []wall{{
 		name: "every number has a proof", check: checkProofs,
@@ -31,7 +31,7 @@ func proofRules() []wall {
 			{"a test of another package", sources(test("// P1\n"), page("| P1 | a committee | `wire.TestOne` | |\n")), "docs/requirements.md names wire.TestOne for P1, which is not there"},
 			{"nothing cites it", sources(test(""), page("| P1 | a committee | `book.TestOne` | |\n")), "book.TestOne, which docs/requirements.md names for P1, does not cite it"},
 			{"another test cites it", sources(test("// P1\nfunc TestTwo(t *testing.T) {\n}\n\n"), page("| P1 | a committee | `book.TestOne` | |\n")), "book.TestOne, which docs/requirements.md names for P1, does not cite it"},
-			{"a story does not", sources(file{"sequencer/book/testdata/one.txt", "# one\n"}, page("| P1 | a committee | [one](../sequencer/book/testdata/one.txt) | |\n")), "testdata/one.txt, which docs/requirements.md names for P1, does not cite it"},
+			{"a story does not", sources(file{"sequencer/internal/book/testdata/one.txt", "# one\n"}, page("| P1 | a committee | [one](../sequencer/internal/book/testdata/one.txt) | |\n")), "testdata/one.txt, which docs/requirements.md names for P1, does not cite it"},
 			{"a decision by a test that is gone", sources(test(""), page("| D1 | decided | `wire.TestOne` | |\n")), "docs/requirements.md names wire.TestOne for D1, which is not there"},
 		},
 	}}

@@ -11,17 +11,17 @@ var (
 	actors   = []string{"pending", "txlog", "sequencer", "schedule"}
 	electors = []string{"election", "gossip"}
 	// suggesters suggest a leader without making one.
-	suggesters = []string{"./sequencer/ranking", "./gossip"}
+	suggesters = []string{"./sequencer/internal/ranking", "./gossip"}
 	// roles of the sequencer run on different machines.
-	roles = []string{"./sequencer/sender", "./sequencer/coordinator", "./sequencer/endorser"}
+	roles = []string{"./sequencer/internal/sender", "./sequencer/internal/coordinator", "./sequencer/internal/endorser"}
 	// shared are the packages that the roles have in common, so they import no role.
-	shared = []string{"./sequencer/domain", "./sequencer/wire", "./sequencer/ranking", "./sequencer/ledger", "./sequencer/book"}
+	shared = []string{"./sequencer/domain", "./sequencer/internal/wire", "./sequencer/internal/ranking", "./sequencer/ledger", "./sequencer/internal/grants", "./sequencer/internal/book"}
 )
 
 // The book is read by every role, so it knows the words and no policy.
-const bookkeeper = "./sequencer/book"
+const bookkeeper = "./sequencer/internal/book"
 
-var booked = []string{"./sequencer/domain", "./sequencer/ledger", "./sequencer/wire"}
+var booked = []string{"./sequencer/domain", "./sequencer/ledger", "./sequencer/internal/wire"}
 
 // isElectorOf reports whether checkActors reports this import.
 func isElectorOf(actor, elector string) bool {
@@ -36,7 +36,7 @@ func wingWalls() []wall {
 			breaches: []breach{
 				{"pending", rooms(room("./pending", "./election")), "./pending must not import ./election"},
 				{"a store", rooms(room("./txlog/pgstore", "./election/pgmint")), "./txlog/pgstore must not import ./election/pgmint"},
-				{"sequencer", rooms(room("./sequencer/sender", "./gossip")), "./sequencer/sender must not import ./gossip"},
+				{"sequencer", rooms(room("./sequencer/internal/sender", "./gossip")), "./sequencer/internal/sender must not import ./gossip"},
 				{"a test", rooms(room("./schedule").tested("./election/electiontest")), "the tests of ./schedule must not import"},
 			},
 		},
@@ -44,12 +44,12 @@ func wingWalls() []wall {
 			name: "3 a suggestion is not a token", check: checkSuggesters,
 			why: "two nodes may have different suggestions: code that can reach a token may confuse it with a suggestion",
 			breaches: []breach{
-				{"ranking", rooms(room("./sequencer/ranking", "./fence")), "./sequencer/ranking must not reach ./fence"},
+				{"ranking", rooms(room("./sequencer/internal/ranking", "./fence")), "./sequencer/internal/ranking must not reach ./fence"},
 				{"gossip", rooms(room("./gossip/internal/overlay", "./fence")), "./gossip/internal/overlay must not reach ./fence"},
 				{
 					"by a detour",
-					rooms(room("./sequencer/ranking", "./sequencer/wire"), room("./sequencer/wire", "./fence")),
-					"./sequencer/ranking must not reach ./fence (by ./sequencer/wire)",
+					rooms(room("./sequencer/internal/ranking", "./sequencer/internal/wire"), room("./sequencer/internal/wire", "./fence")),
+					"./sequencer/internal/ranking must not reach ./fence (by ./sequencer/internal/wire)",
 				},
 			},
 		},
@@ -57,11 +57,11 @@ func wingWalls() []wall {
 			name: "4 sequencer roles meet on the wire", check: checkRoles,
 			why: "roles run on different machines, so a value that they share in memory is missing in production",
 			breaches: []breach{
-				{"two roles", rooms(room("./sequencer/sender", "./sequencer/coordinator")), "./sequencer/sender must not import ./sequencer/coordinator"},
-				{"a test", rooms(room("./sequencer/endorser").tested("./sequencer/sender")), "the tests of ./sequencer/endorser must not import"},
-				{"the wire knows a role", rooms(room("./sequencer/wire", "./sequencer/sender")), "./sequencer/wire must not import"},
-				{"the book knows a policy", rooms(room("./sequencer/book", "./sequencer/wire", "./sequencer/ranking")), "./sequencer/book must not import ./sequencer/ranking"},
-				{"the domain knows a role", rooms(room("./sequencer/domain", "./sequencer/endorser")), "./sequencer/domain must not import"},
+				{"two roles", rooms(room("./sequencer/internal/sender", "./sequencer/internal/coordinator")), "./sequencer/internal/sender must not import ./sequencer/internal/coordinator"},
+				{"a test", rooms(room("./sequencer/internal/endorser").tested("./sequencer/internal/sender")), "the tests of ./sequencer/internal/endorser must not import"},
+				{"the wire knows a role", rooms(room("./sequencer/internal/wire", "./sequencer/internal/sender")), "./sequencer/internal/wire must not import"},
+				{"the book knows a policy", rooms(room("./sequencer/internal/book", "./sequencer/internal/wire", "./sequencer/internal/ranking")), "./sequencer/internal/book must not import ./sequencer/internal/ranking"},
+				{"the domain knows a role", rooms(room("./sequencer/domain", "./sequencer/internal/endorser")), "./sequencer/domain must not import"},
 			},
 		},
 	}

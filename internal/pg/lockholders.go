@@ -2,6 +2,7 @@ package pg
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -11,15 +12,21 @@ type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// LockHolders lists the other sessions that hold a lock of this database. The condition
-// where picks the lock by the columns of pg_locks, called l; args are its parameters. Each
-// row has a backend's process id, 0 for a prepared transaction, and its application_name.
-func LockHolders[T any](ctx context.Context, conn Querier, scan pgx.RowToFunc[T], where string, args ...any) ([]T, error) {
+// LockHolders describes the other sessions that hold a lock of this database. The condition
+// where picks the lock by the columns of pg_locks, called l; args are its parameters.
+func LockHolders(ctx context.Context, conn Querier, where string, args ...any) ([]string, error) {
 	rows, err := conn.Query(ctx, lockHoldersSQL+where, args...)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, scan)
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (holder string, err error) {
+		var pid int32 // 0: a prepared transaction
+		var app string
+		if err := row.Scan(&pid, &app); err != nil || pid == 0 {
+			return "a prepared transaction (see pg_prepared_xacts)", err
+		}
+		return fmt.Sprintf("pid %d (%s)", pid, app), nil
+	})
 }
 
 const lockHoldersSQL = `SELECT DISTINCT coalesce(l.pid, 0), coalesce(a.application_name, '')

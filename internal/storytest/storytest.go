@@ -10,19 +10,19 @@
 //
 // Every pure machine has stories. For the election, of which the others are copies in small:
 //
-//  1. Write the story first: a new file in election/testdata, with hyphens in its name. Its first line is a comment that says
-//     what it shows, with the requirement's number; below are the inputs alone. go test ./election -run TestStories -update
+//  1. Write the story first: a new file in election/internal/core/testdata, with hyphens in its name. Its first line is a comment that says
+//     what it shows, with the requirement's number; below are the inputs alone. go test ./election/internal/core -run TestStories -update
 //     writes what the machine does. Read it.
-//  2. A new input is a type in election/input.go, a case in Machine.take, and a word in script_words_test.go. A new action is a
+//  2. A new input is a type in input.go of that folder, a case in Machine.takeInput, and a word in script_words_test.go. A new action is a
 //     type in the same file, a case in Core.carryOut unless it is passed on as it is, one in Elector.perform or Elector.call and
 //     one in the simulated process, a word in script_words_test.go, and a line in visible if no snapshot shows it.
 //  3. Add the state or the input to states or happenings in table_test.go: no test notices that one is missing. Then
-//     go test ./election -run TestTable -update, and read the diff: every line is a decision.
+//     go test ./election/internal/core -run TestTable -update, and read the diff: every line is a decision.
 //  4. If the machine makes a new promise, rules_test.go watches for it, in stories, table and random worlds.
 //  5. If a new rule keeps it safe, name the rule in the simulator of elections and break it where the world can, or by a diff in
 //     internal/world/patched. TestRules there must find the seed that fails without it. Then a row in the table of rules of
 //     docs/ARCHITECTURE.md, and the rule in the model, or there why not.
-//  6. If the mint has to answer something new, electiontest asks both mints for it: Store plays it, conch.bid and the other
+//  6. If the mint has to answer something new, electiontest asks both mints for it: election/internal/store plays it, conch.bid and the other
 //     functions do it.
 package storytest
 

@@ -36,7 +36,7 @@
 //
 // # Add a world
 //
-// A folder beside crowd and committee of the laboratory has:
+// A folder beside the core in the folder internal of its wing, as electorate of the election or committee of the sequencer:
 //
 //   - config.go: Config with Nodes, Seed, Break, Scene, Trace and Story, and what this world has besides; 0 is a default.
 //   - simulator.go: the [Simulator] with the texts of the command, a flag for each field, and the lists below. A line in
@@ -52,5 +52,5 @@
 //   - rules.go: the rules that a run can leave out. What the world cannot break needs a diff in package patched.
 //   - the tests of package worldtest: Seeds, Stories, Rules (each is needed), Equal (the same seed is the same run).
 //
-// What is below lab/sim runs without the race detector by day (WORLDS in the Makefile).
+// Worlds run without the race detector by day (WORLDS in the Makefile).
 package world

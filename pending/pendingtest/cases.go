@@ -11,6 +11,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 // S20, S23: a new leader finds the nonce, hash, bytes, fee, call and creation height of every slot
@@ -243,9 +244,9 @@ func cancelling(t *testing.T, f Fixture) {
 
 func rejecting(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
-	f.write(t, pending.Batch{Rejects: []pending.Reject{{Intent: in.ID, Why: "it reverts"}}})
+	f.write(t, pending.Batch{Rejects: []pending.Hold{{Intent: in.ID, Why: "it reverts"}}})
 	odd := f.accept(t, "odd", 2)
-	f.write(t, pending.Batch{Rejects: []pending.Reject{{Intent: odd.ID, Why: "reverted: no\x00\x00\xff" + strings.Repeat("é", 5000)}}})
+	f.write(t, pending.Batch{Rejects: []pending.Hold{{Intent: odd.ID, Why: "reverted: no\x00\x00\xff" + strings.Repeat("é", 5000)}}})
 	if r := f.record(t, odd.ID); r.Fate != pending.Rejected || !strings.HasPrefix(r.Why, "reverted: no") {
 		t.Errorf("rejected with a reason that is not valid text: %+v", r)
 	}
@@ -259,7 +260,7 @@ func rejecting(t *testing.T, f Fixture) {
 	if err := f.Store.Cancel(t.Context(), gone.ID); err != nil {
 		t.Fatal(err)
 	}
-	f.write(t, pending.Batch{Rejects: []pending.Reject{{Intent: gone.ID, Why: "it reverts"}}})
+	f.write(t, pending.Batch{Rejects: []pending.Hold{{Intent: gone.ID, Why: "it reverts"}}})
 	if r := f.record(t, gone.ID); r.Fate != pending.Cancelled || r.Why != "" {
 		t.Errorf("cancelled while it was tried: %+v, want it cancelled", r)
 	}
@@ -281,7 +282,7 @@ func rejectedInASlot(t *testing.T, f Fixture) {
 	if r := f.record(t, said.ID); r.Fate != pending.Rejected || !strings.HasSuffix(r.Why, "little") {
 		t.Errorf("after the rejection: %+v, want rejected with the same reason", r)
 	}
-	if r := f.record(t, silent.ID); r.Fate != pending.Rejected || r.Why != pending.NoWords {
+	if r := f.record(t, silent.ID); r.Fate != pending.Rejected || r.Why != rules.NoWords {
 		t.Errorf("rejected without a reason: %+v, want the standard reason", r)
 	}
 	if r := f.record(t, done.ID); r.Fate != pending.Done || r.Why != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 func listsAndCounts(t *testing.T, f Fixture) {
@@ -15,7 +16,7 @@ func listsAndCounts(t *testing.T, f Fixture) {
 		in := f.accept(t, key, n)
 		names[in.ID], ids[key] = key, &in.ID
 	}
-	f.write(t, pending.Batch{New: []pending.Slot{slot(0, ids["done"]), slot(1, ids["sent"])}, Rejects: []pending.Reject{{Intent: *ids["rejected"], Why: "no"}}})
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, ids["done"]), slot(1, ids["sent"])}, Rejects: []pending.Hold{{Intent: *ids["rejected"], Why: "no"}}})
 	f.write(t, pending.Batch{Changes: []pending.Change{
 		final(0, pending.Finalized, pending.Done), {Index: 1, Hash: "1a", Status: pending.Broadcast},
 	}})
@@ -79,8 +80,8 @@ func theUnfinishedOfAKind(t *testing.T, f Fixture) {
 	}
 	f.write(t, pending.Batch{
 		New:     []pending.Slot{slot(0, ids["a done"]), slot(1, ids["a sent"]), slot(2, ids["b sent"])},
-		Rejects: []pending.Reject{{Intent: *ids["a rejected"], Why: "no"}},
-		Held:    []pending.Held{{Intent: *ids["a put off"], Refusal: pending.Refusal{Cause: pending.Funds, Why: "poor", Times: 1}, Pause: pending.LongestPause}},
+		Rejects: []pending.Hold{{Intent: *ids["a rejected"], Why: "no"}},
+		Held:    []pending.Held{{Intent: *ids["a put off"], Refusal: pending.Refusal{Cause: pending.Funds, Why: "poor", Times: 1}, Pause: rules.LongestPause}},
 	})
 	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Finalized, pending.Done), {Index: 1, Hash: "1a", Status: pending.InBlock, Block: chain.Block{Number: 9, Hash: "b"}}}})
 	for _, c := range []struct {

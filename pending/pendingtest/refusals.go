@@ -7,6 +7,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 func (f Fixture) held(t *testing.T, id pending.ID, cause pending.Cause, times int, pause time.Duration) {
@@ -29,14 +30,14 @@ func (f Fixture) relaxed(t *testing.T, most int) (keys string, q pending.Queue) 
 
 // wantWaits compares what waits: how many are to be tried now, and how many are put off until later. A leader that
 // loads learns of both, since it may have another order than its predecessor.
-func (f Fixture) wantWaits(t *testing.T, queued, later int, off pending.PutOff) {
+func (f Fixture) wantWaits(t *testing.T, queued, later, poor, unclear int) {
 	t.Helper()
 	got, err := f.Store.Waiting(t.Context(), Account)
-	if err != nil || got.Queued != queued || got.PutOff != off {
-		t.Errorf("waiting: %+v, error %v; want %d queued and %+v", got, err, queued, off)
+	if err != nil || got.Queued != queued || got.Poor != poor || got.Unclear != unclear {
+		t.Errorf("waiting: %+v, error %v; want %d queued, %d poor and %d unclear", got, err, queued, poor, unclear)
 	}
-	if snap := f.load(t, 0); snap.Queued != queued+later || snap.PutOff != off {
-		t.Errorf("loaded %d queued and %+v, want %d and %+v", snap.Queued, snap.PutOff, queued+later, off)
+	if snap := f.load(t, 0); snap.Queued != queued+later || snap.Poor != poor || snap.Unclear != unclear {
+		t.Errorf("loaded %+v, want %d queued, %d poor and %d unclear", snap.Waits, queued+later, poor, unclear)
 	}
 }
 
@@ -65,7 +66,7 @@ func refusalsAreKept(t *testing.T, f Fixture) {
 	if _, q := f.relaxed(t, 9); q.Oldest[0].Refusal.Age > time.Minute || q.Oldest[0].Refusal.Cause != pending.Funds {
 		t.Errorf("after another cause: %+v, want one refusal since a moment ago", q.Oldest[0])
 	}
-	f.wantWaits(t, 2, 0, pending.PutOff{})
+	f.wantWaits(t, 2, 0, 0, 0)
 	f.write(t, pending.Batch{Held: []pending.Held{{Intent: in.ID}}}) // it is refused no longer
 	if _, q := f.relaxed(t, 9); len(q.Oldest) != 2 || q.Oldest[0].Refusal.Times != 0 {
 		t.Errorf("when it is refused no longer: %+v, want it without a refusal", q.Oldest)
@@ -83,7 +84,7 @@ func aClockThatWasAhead(t *testing.T, f Fixture) {
 	if _, q := f.relaxed(t, 9); len(q.Oldest) != 1 || q.Oldest[0].Refusal.Age < time.Minute {
 		t.Errorf("a minute after the next refusal: %+v, want it refused for a minute", q.Oldest)
 	}
-	f.held(t, in.ID, pending.Refused, 3, pending.LongestPause)
+	f.held(t, in.ID, pending.Refused, 3, rules.LongestPause)
 	f.accept(t, "b", 2)
 	if keys, _ := f.relaxed(t, 9); keys != "b" {
 		t.Errorf("while it is put off: queue %q, want b", keys)
@@ -95,7 +96,7 @@ func aClockThatWasAhead(t *testing.T, f Fixture) {
 	if keys, _ := f.relaxed(t, 1); keys != "a" {
 		t.Errorf("the first of them: %q, want a, which was accepted first", keys)
 	}
-	f.wantWaits(t, 2, 0, pending.PutOff{})
+	f.wantWaits(t, 2, 0, 0, 0)
 }
 
 // W19: however many that are put off are due again and again, each that waits has its turn: first comes what has
@@ -123,8 +124,8 @@ func whatIsPutOffStarvesNobody(t *testing.T, f Fixture) {
 func othersPassWhatIsPutOff(t *testing.T, f Fixture) {
 	a, _, c := f.accept(t, "a", 1), f.accept(t, "b", 2), f.accept(t, "c", 3)
 	f.accept(t, "d", 4)
-	f.held(t, a.ID, pending.Unclear, 1, pending.LongestPause/2)
-	f.held(t, c.ID, pending.Refused, 1, pending.LongestPause)
+	f.held(t, a.ID, pending.Unclear, 1, rules.LongestPause/2)
+	f.held(t, c.ID, pending.Refused, 1, rules.LongestPause)
 	if keys, q := f.relaxed(t, 9); keys != "bd" || q.Left != 0 {
 		t.Errorf("queue %q, want b and d", keys)
 	}
@@ -134,12 +135,12 @@ func othersPassWhatIsPutOff(t *testing.T, f Fixture) {
 	if ids, _ := f.queue(t, 9); len(ids) != 4 || ids[0] != a.ID || ids[2] != c.ID {
 		t.Errorf("in strict order: %x, want all in the order of acceptance", ids)
 	}
-	f.wantWaits(t, 2, 2, pending.PutOff{Unclear: 1})
-	f.Pass(t, pending.LongestPause/2)
+	f.wantWaits(t, 2, 2, 0, 1)
+	f.Pass(t, rules.LongestPause/2)
 	if keys, _ := f.relaxed(t, 9); keys != "abd" {
 		t.Errorf("once its time has come: queue %q, want a in its old place", keys)
 	}
-	f.wantWaits(t, 3, 1, pending.PutOff{Unclear: 1})
+	f.wantWaits(t, 3, 1, 0, 1)
 	counts, err := f.Store.Counts(t.Context())
 	if err != nil || len(counts) != 1 || counts[0].N != 4 {
 		t.Errorf("counts: %+v, error %v; want 4 queued", counts, err)
@@ -152,21 +153,21 @@ func oneSavesForLong(t *testing.T, f Fixture) {
 	again := func() { // each of them is tried and refused
 		times++
 		for id, cause := range putOff {
-			f.held(t, id, cause, times, pending.LongestPause)
+			f.held(t, id, cause, times, rules.LongestPause)
 		}
 	}
 	for key, cause := range map[string]pending.Cause{"a": pending.Unclear, "b": pending.Funds, "c": pending.Funds} {
 		putOff[f.accept(t, key, 1).ID] = cause
 	}
 	again()
-	f.wantWaits(t, 0, 3, pending.PutOff{Unclear: 1})
-	f.Pass(t, pending.PoorAfter)
+	f.wantWaits(t, 0, 3, 0, 1)
+	f.Pass(t, rules.PoorAfter)
 	again()
-	f.wantWaits(t, 0, 3, pending.PutOff{Unclear: 1, Poor: 2})
+	f.wantWaits(t, 0, 3, 2, 1)
 	if _, q := f.relaxed(t, 9); q.Saving != nil {
 		t.Errorf("after a minute %+v saves, want none", q.Saving)
 	}
-	f.Pass(t, pending.SavesAfter)
+	f.Pass(t, rules.SavesAfter)
 	again()
 	listed, err := f.Store.List(t.Context(), pending.Filter{Most: 9})
 	if err != nil {
@@ -179,7 +180,7 @@ func oneSavesForLong(t *testing.T, f Fixture) {
 		}
 	}
 	keys, q := f.relaxed(t, 9)
-	if keys != "" || q.Saving == nil || q.Saving.Key != oldest || q.Saving.Refusal.Age < pending.SavesAfter {
+	if keys != "" || q.Saving == nil || q.Saving.Key != oldest || q.Saving.Refusal.Age < rules.SavesAfter {
 		t.Errorf("queue %q and %+v saves, want none and %s", keys, q.Saving, oldest)
 	}
 	if strict, err := f.Store.Queue(t.Context(), Account, false, 9); err != nil || strict.Saving != nil || len(strict.Oldest) != 3 {
@@ -191,8 +192,8 @@ func oneSavesForLong(t *testing.T, f Fixture) {
 // nothing. An intent that loses its slot begins anew.
 func theHeldThatEnded(t *testing.T, f Fixture) {
 	sent, cancelled, off := f.accept(t, "sent", 1), f.accept(t, "cancelled", 2), f.accept(t, "off", 3)
-	f.held(t, sent.ID, pending.Funds, 1, pending.LongestPause)
-	f.held(t, off.ID, pending.Funds, 1, pending.LongestPause)
+	f.held(t, sent.ID, pending.Funds, 1, rules.LongestPause)
+	f.held(t, off.ID, pending.Funds, 1, rules.LongestPause)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &sent.ID)}})
 	for _, id := range []pending.ID{cancelled.ID, off.ID} {
 		if err := f.Store.Cancel(t.Context(), id); err != nil {
@@ -200,12 +201,12 @@ func theHeldThatEnded(t *testing.T, f Fixture) {
 		}
 	}
 	for _, in := range []pending.Intent{sent, cancelled, off} {
-		f.held(t, in.ID, pending.Funds, 2, pending.LongestPause)
+		f.held(t, in.ID, pending.Funds, 2, rules.LongestPause)
 		if r := f.record(t, in.ID); r.Refusal != (pending.Refusal{}) {
 			t.Errorf("%s: %+v, want no refusal", in.Key, r)
 		}
 	}
-	f.wantWaits(t, 0, 0, pending.PutOff{})
+	f.wantWaits(t, 0, 0, 0, 0)
 	if r := f.record(t, off.ID); r.Fate != pending.Cancelled {
 		t.Errorf("cancelled while it was put off: %+v, want the fate cancelled", r)
 	}
@@ -229,10 +230,10 @@ func theValueIsLoaded(t *testing.T, f Fixture) {
 // slot is not.
 func theAlikeAreFound(t *testing.T, f Fixture) {
 	for i := range 5 {
-		f.held(t, f.accept(t, fmt.Sprint("off ", i), 1).ID, pending.Refused, 1, pending.LongestPause)
+		f.held(t, f.accept(t, fmt.Sprint("off ", i), 1).ID, pending.Refused, 1, rules.LongestPause)
 	}
 	sent, gone, off, last := f.accept(t, "sent", 2), f.accept(t, "gone", 3), f.accept(t, "off", 4), f.accept(t, "last", 5)
-	f.held(t, off.ID, pending.Funds, 1, pending.LongestPause)
+	f.held(t, off.ID, pending.Funds, 1, rules.LongestPause)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &sent.ID)}})
 	if err := f.Store.Cancel(t.Context(), gone.ID); err != nil {
 		t.Fatal(err)

@@ -103,7 +103,7 @@ func TestArchive(t *testing.T) {
 	one, two, three, no := s.accept("1"), s.accept("2"), s.accept("3"), s.accept("no")
 	s.done(0, one)
 	s.done(1, two)
-	s.write(pending.Batch{New: []pending.Slot{slotOf(2, three)}, Rejects: []pending.Reject{{Intent: no.ID, Why: "no"}}})
+	s.write(pending.Batch{New: []pending.Slot{slotOf(2, three)}, Rejects: []pending.Hold{{Intent: no.ID, Why: "no"}}})
 	before, err := s.List(t.Context(), pending.Filter{Most: 9})
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestArchivingBlocksNobody(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
 	no := s.accept("no")
-	s.write(pending.Batch{Rejects: []pending.Reject{{Intent: no.ID, Why: "no"}}})
+	s.write(pending.Batch{Rejects: []pending.Hold{{Intent: no.ID, Why: "no"}}})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	vacuum, err := s.db.Connect(t).Begin(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgpool"
-	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 // Database is a connection pool for the stores of any number of chains. It is safe for concurrent use.
@@ -90,7 +90,7 @@ func (d *Database) Waiting(ctx context.Context, accounts []Account) (waiting []A
 		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND cancelling
 		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND put_off AND held_until <= statement_timestamp()
 		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND put_off AND held_until > statement_timestamp() + $3::interval
-		               LIMIT 1) w`, ids, names, pending.LongestPause)
+		               LIMIT 1) w`, ids, names, rules.LongestPause)
 	if err != nil {
 		return nil, err
 	}

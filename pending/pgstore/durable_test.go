@@ -28,7 +28,7 @@ func (s shelf) promise() {
 		s.t.Error(err)
 	}
 	s.done(0, one)
-	s.write(pending.Batch{New: []pending.Slot{slotOf(1, s.accept("2"))}, Rejects: []pending.Reject{{Intent: s.accept("3").ID, Why: "no"}}})
+	s.write(pending.Batch{New: []pending.Slot{slotOf(1, s.accept("2"))}, Rejects: []pending.Hold{{Intent: s.accept("3").ID, Why: "no"}}})
 	if err := s.Settle(s.t.Context(), fence.Token{Scope: "s", Epoch: 2}, pendingtest.Account, writes.Add(1)); err != nil {
 		s.t.Error(err)
 	}

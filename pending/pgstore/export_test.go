@@ -17,7 +17,10 @@ func (s *Store) InIntake() int {
 	return len(s.intake.waiting)
 }
 
-const MaxWaiting = maxWaiting
+const (
+	MaxWaiting = maxWaiting
+	SchemaMax  = schemaMax
+)
 
 // OpenWide is like Open, with connections that keep the search_path they find, as behind a pooler.
 func OpenWide(ctx context.Context, cfg pg.Config, most int) (*Database, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 // Load implements [pending.Store] (S20), with one snapshot of the database in one round trip.
@@ -24,9 +25,9 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64, mo
 		       q.*
 		  FROM conch.pending_history() h2 CROSS JOIN (`+countQueue(`put_off`)+`) q
 		  LEFT JOIN (SELECT nonce, since_block FROM conch.pending_transactions
-		         WHERE chain = $1 AND account = $2 ORDER BY nonce DESC LIMIT 1) newest ON true`, s.cfg.Chain, []byte(account), pending.PoorAfter).QueryRow(func(row pgx.Row) error {
+		         WHERE chain = $1 AND account = $2 ORDER BY nonce DESC LIMIT 1) newest ON true`, s.cfg.Chain, []byte(account), rules.PoorAfter).QueryRow(func(row pgx.Row) error {
 		var next, since int64
-		err := row.Scan(&next, &since, &snap.Strange, &snap.Queued, &snap.PutOff.Poor, &snap.PutOff.Unclear)
+		err := row.Scan(&next, &since, &snap.Strange, &snap.Waits.Queued, &snap.Waits.Poor, &snap.Waits.Unclear)
 		snap.Next, snap.Since = uint64(next), uint64(since) // the newest row is never archived
 		return err
 	})

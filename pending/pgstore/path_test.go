@@ -49,7 +49,7 @@ func (s shelf) everything() {
 	s.accept("1")
 	s.done(0, one)
 	slot := slotOf(1, two)
-	s.write(pending.Batch{New: []pending.Slot{slot}, Rejects: []pending.Reject{{Intent: no.ID, Why: "no"}}})
+	s.write(pending.Batch{New: []pending.Slot{slot}, Rejects: []pending.Hold{{Intent: no.ID, Why: "no"}}})
 	slot.Before, slot.Attempts[0].Hash = 1, "another"
 	s.write(pending.Batch{Attempts: []pending.Slot{slot}})
 	_, queue := s.Queue(ctx, pendingtest.Account, true, 1)

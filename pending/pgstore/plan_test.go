@@ -112,7 +112,7 @@ func TestTheQueueIsNotReadPastWhatIsPutOff(t *testing.T) {
 			w, err := s.Waiting(t.Context(), pendingtest.Account)
 			rows = s.rowsRead(d, "intents") - before
 			const kinds = 3 // that wait, are due, or were put off by a clock that was ahead
-			if err != nil || w.Queued != 1000*kinds || w.PutOff != (pending.PutOff{Poor: 1000, Unclear: 1000}) || rows > 5100 {
+			if err != nil || w.Queued != 1000*kinds || w.Poor != 1000 || w.Unclear != 1000 || rows > 5100 {
 				t.Errorf("got %+v, error %v, by reading %d rows; want 1000 of each kind, and that many read", w, err, rows)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 const refusalColumns = `refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until`
@@ -41,7 +42,7 @@ func (r *refusal) read() (out pending.Refusal, err error) {
 func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, most int) (q pending.Queue, err error) {
 	sql, args := strictQueue, []any{s.cfg.Chain, []byte(account), most + 1}
 	if relaxed {
-		sql, args = relaxedQueue, append(args, pending.LongestPause, pending.SavesAfter)
+		sql, args = relaxedQueue, append(args, rules.LongestPause, rules.SavesAfter)
 	}
 	place := map[pending.ID]int64{} // in the order of acceptance
 	rows, err := s.pool.Query(ctx, sql, args...)
@@ -150,7 +151,7 @@ func (s *Store) Waiting(ctx context.Context, account chain.Account) (w pending.W
 		SELECT q.*, (SELECT coalesce(pg_catalog.array_agg(nonce), '{}') FROM conch.intents
 		         WHERE chain = $1 AND account = $2 AND cancelling)
 		  FROM (`+countQueue(cameDue, wasAhead)+`) q(queued, poor, unclear)`,
-		s.cfg.Chain, []byte(account), pending.PoorAfter, pending.LongestPause).Scan(&w.Queued, &w.PutOff.Poor, &w.PutOff.Unclear, &nonces)
+		s.cfg.Chain, []byte(account), rules.PoorAfter, rules.LongestPause).Scan(&w.Queued, &w.Poor, &w.Unclear, &nonces)
 	for _, n := range nonces {
 		w.Cancels = append(w.Cancels, uint64(n))
 	}

@@ -23,11 +23,11 @@ func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 	return migrate.Up(ctx, conn, Migrations(), progress)
 }
 
-// SchemaMin and SchemaMax are the versions that this program knows. Tables of version N work with
-// programs N and N − 1, so it also works with SchemaMax + 1.
+// These are the versions that this program knows. Tables of version N work with programs N and N − 1, so it also works with
+// schemaMax + 1.
 const (
-	SchemaMin = 10
-	SchemaMax = 10
+	schemaMin = 10
+	schemaMax = 10
 )
 
 // SchemaError reports that this program cannot work with the tables. Version 0 means none.
@@ -35,7 +35,7 @@ type SchemaError struct{ Version int }
 
 func (e *SchemaError) Error() string { return known.Refusal(e.Version) }
 
-var known = migrate.Range{Min: SchemaMin, Max: SchemaMax, Missing: "tables for pending transactions", Present: "the tables of pending transactions are"}
+var known = migrate.Range{Min: schemaMin, Max: schemaMax, Missing: "tables for pending transactions", Present: "the tables of pending transactions are"}
 
 // OpenError reports that the tables cannot be removed, because work is unfinished.
 type OpenError struct {
@@ -67,9 +67,4 @@ func countOpen(ctx context.Context, tx pgx.Tx) error {
 		return &e
 	}
 	return err
-}
-
-// Status returns the migrations, and when each was applied.
-func Status(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error) {
-	return migrate.Status(ctx, conn, Migrations())
 }

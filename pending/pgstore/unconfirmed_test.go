@@ -23,7 +23,7 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 	l := pgtest.NewLonely(t, made)
 	s := shelf{opened(t, l.Config, 4).Store("evm:1", "test"), t, &pgtest.DB{Name: "postgres", URL: l.Config.URL}, l.Admin}
 	one, two, old := s.accept("1"), s.accept("2"), s.accept("old")
-	s.write(pending.Batch{Rejects: []pending.Reject{{Intent: old.ID, Why: "no"}}})
+	s.write(pending.Batch{Rejects: []pending.Hold{{Intent: old.ID, Why: "no"}}})
 	l.EndsWaits()
 	l.Waits("nobody")
 	intent := pending.Intent{Account: pendingtest.Account, Key: "new", Call: chain.Call{Gas: 1}}

@@ -15,6 +15,7 @@ import (
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/internal/rules"
 )
 
 // Write implements [pending.Store], in one round trip and one transaction, fenced at its end.
@@ -167,7 +168,7 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	for changes := b.Changes; len(changes) > 0; {
 		var of *spans
 		of, changes = newSpans(changes)
-		batch.Queue(changesSQL, s.cfg.Chain, []byte(b.Account), t.Epoch, int64(b.Number), pending.NoWords,
+		batch.Queue(changesSQL, s.cfg.Chain, []byte(b.Account), t.Epoch, int64(b.Number), rules.NoWords,
 			of.firsts, of.lasts, of.kinds, of.offsets, of.lengths, notNull(of.hashes),
 			of.states, of.blocks, of.numbers, of.failed, of.fates, of.whys, of.waits, of.witnesses, of.others)
 	}

@@ -85,8 +85,8 @@ type View interface {
 	Labelled(label string, seed uint64) iter.Seq[State]
 }
 
-// Draft is how an intent is carried out. Each list may be empty; no state is twice in Inputs and Reads. The limits are
-// those of package wire: MostStates for each list, MostData for each text.
+// Draft is how an intent is carried out. Each list may be empty; no state is twice in Inputs and Reads. A list
+// has 256 states at most, and a text 64 KiB.
 type Draft struct {
 	Inputs  []ledger.StateID // spent; in any order
 	Reads   []ledger.StateID // must stay unspent; in any order

@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	driver "github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/sequencer/evm"
+	"github.com/conchhq/conch/sequencer/internal/grants"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -272,9 +273,9 @@ func TestWhatIsRememberedIsOfThatBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := evm.Scheme{}.State(creator.Grant.Assembled, 0)
-	given := ledger.Given{
+	given := grants.Given{
 		Intent: ledger.Intent{Owner: all[1].name(), Sequence: ledger.Sequence{Counter: 9}}, Assembled: ledger.Hash{1}, ValidUntil: 1e6,
-		Needs: []ledger.Need{{State: state, Creator: creator.Intent, Assembled: creator.Grant.Assembled}},
+		Needs: []grants.Need{{State: state, Creator: creator.Intent, Assembled: creator.Grant.Assembled}},
 	}
 	for _, late := range []bool{false, true, false} {
 		e.second = func(int, []string) bool { return late }
@@ -285,7 +286,7 @@ func TestWhatIsRememberedIsOfThatBlock(t *testing.T) {
 		if _, _, landed := final.Landed(creator.Intent); landed == late {
 			t.Errorf("an endpoint that is behind: %v; block %d has the state's creator: %v", late, final.Number(), landed)
 		}
-		if end := final.Kills(given); end != ledger.Alive {
+		if end := grants.Kills(final, given); end != grants.Alive {
 			t.Errorf("an endpoint that is behind: %v; a grant that can land is %v in block %d", late, end, final.Number())
 		}
 	}

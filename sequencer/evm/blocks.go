@@ -60,13 +60,13 @@ func (r *Reader) together(ctx context.Context, batch []rpc.BatchElem) error {
 func decodeBlock(raw json.RawMessage, number string) (b block, err error) {
 	var found *block
 	if err := json.Unmarshal(raw, &found); err != nil {
-		return b, fmt.Errorf("%w: block %s: %w", ErrAnswer, number, err)
+		return b, fmt.Errorf("%w: block %s: %w", errAnswer, number, err)
 	}
 	if found == nil || found.Hash == (common.Hash{}) {
-		return b, fmt.Errorf("%w: no block %s", ErrAnswer, number)
+		return b, fmt.Errorf("%w: no block %s", errAnswer, number)
 	}
 	if wanted, err := hexutil.DecodeUint64(number); err == nil && uint64(found.Number) != wanted {
-		return b, fmt.Errorf("%w: block %d instead of %s", ErrAnswer, found.Number, number)
+		return b, fmt.Errorf("%w: block %d instead of %s", errAnswer, found.Number, number)
 	}
 	return *found, nil
 }
@@ -79,7 +79,7 @@ func (r *Reader) settled(ctx context.Context, number uint64) (block, error) {
 		return block{}, err
 	}
 	if head := uint64(b[0].Number); head-min(head, r.contract.Depth) < number {
-		return block{}, fmt.Errorf("%w: it is at block %d, and block %d was final", ErrBehind, head, number)
+		return block{}, fmt.Errorf("%w: it is at block %d, and block %d was final", errBehind, head, number)
 	}
 	return b[1], nil
 }
@@ -96,7 +96,7 @@ func (r *Reader) logs(ctx context.Context, upTo block, query map[string]any) (lo
 	for i := 0; i < len(raw) && err == nil; i++ {
 		var b block
 		if b, err = decodeBlock(raw[i], number); err == nil && b.Hash != upTo.Hash {
-			err = fmt.Errorf("%w: block %d was replaced while it was read", ErrAnswer, upTo.Number)
+			err = fmt.Errorf("%w: block %d was replaced while it was read", errAnswer, upTo.Number)
 		}
 	}
 	return logs, err

@@ -26,8 +26,8 @@ func call(selector []byte, arguments ...word) []byte {
 	return append(append([]byte{}, selector...), join(arguments...)...)
 }
 
-// ErrSent is in the error of a transaction that the contract has no function for.
-var ErrSent = errors.New("the contract takes entries of owners with an address, or one cancellation")
+// errSent is in the error of a transaction that the contract has no function for.
+var errSent = errors.New("the contract takes entries of owners with an address, or one cancellation")
 
 // Calldata returns the data of the transaction that puts entries, or a cancellation, before the contract.
 //
@@ -35,11 +35,11 @@ var ErrSent = errors.New("the contract takes entries of owners with an address, 
 // other. So a grant whose owner has signed what is computed counts, whatever its words say.
 func Calldata(tx ledger.Sent) ([]byte, error) {
 	if (tx.Cancel != nil) == (len(tx.Entries) > 0) {
-		return nil, ErrSent
+		return nil, errSent
 	}
 	if c := tx.Cancel; c != nil {
 		if len(c.Owner) != addressSize {
-			return nil, fmt.Errorf("%w: %v", ErrSent, c.Owner)
+			return nil, fmt.Errorf("%w: %v", errSent, c.Owner)
 		}
 		r, vs := compact(c.Signature)
 		return call(cancelSelector, account(c.Owner), sequence(c.Sequence), r, vs), nil
@@ -47,7 +47,7 @@ func Calldata(tx ledger.Sent) ([]byte, error) {
 	var entries []part
 	for _, e := range tx.Entries {
 		if len(e.Owner) != addressSize {
-			return nil, fmt.Errorf("%w: %v", ErrSent, e.Owner)
+			return nil, fmt.Errorf("%w: %v", errSent, e.Owner)
 		}
 		entries = append(entries, behind(encodeEntry(e)))
 	}

@@ -13,12 +13,9 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"github.com/conchhq/conch/sequencer/internal/ranking"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ranking"
 )
-
-// ErrOther is in the error of a contract that is not the declared one.
-var ErrOther = ledger.ErrOther
 
 // Read returns the declaration of a contract on the chain, without Check.
 func Read(ctx context.Context, node Node, address string) (ledger.Contract, error) {
@@ -28,7 +25,7 @@ func Read(ctx context.Context, node Node, address string) (ledger.Contract, erro
 
 func declared(ctx context.Context, node Node, address string) (c ledger.Contract, since uint64, err error) {
 	if !common.IsHexAddress(address) {
-		return c, 0, fmt.Errorf("%w: %q is no address", ErrOther, address)
+		return c, 0, fmt.Errorf("%w: %q is no address", ledger.ErrOther, address)
 	}
 	var id hexutil.Uint64
 	if err = node.CallContext(ctx, &id, "eth_chainId"); err != nil {
@@ -41,7 +38,7 @@ func declared(ctx context.Context, node Node, address string) (c ledger.Contract
 			return c, 0, blame(ctx, node, err)
 		}
 		if len(answers[i]) == 0 {
-			return c, 0, fmt.Errorf("%w: there is none at %s on the chain %d", ErrOther, address, uint64(id))
+			return c, 0, fmt.Errorf("%w: there is none at %s on the chain %d", ledger.ErrOther, address, uint64(id))
 		}
 	}
 	if c, err = decodeDeclaration(answers[0]); err != nil {
@@ -49,7 +46,7 @@ func declared(ctx context.Context, node Node, address string) (c ledger.Contract
 	}
 	since, ok := asNumber(answers[1])
 	if !ok || len(answers[1]) != wordSize {
-		return c, 0, fmt.Errorf("%w: it does not say since when it is there", ErrOther)
+		return c, 0, fmt.Errorf("%w: it does not say since when it is there", ledger.ErrOther)
 	}
 	c.Chain, c.Address = uint64(id), common.HexToAddress(address).Hex()
 	return c, since, nil
@@ -65,7 +62,7 @@ func blame(ctx context.Context, node Node, err error) error {
 	if node.CallContext(ctx, &nothing, "eth_call", map[string]any{"to": common.Address{}}, "latest") != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrOther, err)
+	return fmt.Errorf("%w: %w", ledger.ErrOther, err)
 }
 
 // Check compares a contract on the chain with its declaration: chain, declaration, and its code byte by byte. It
@@ -93,7 +90,7 @@ func Check(ctx context.Context, node Node, c ledger.Contract) (*Reader, error) {
 			return nil, err
 		}
 		if !bytes.Equal(got, part.want) {
-			return nil, fmt.Errorf("%w: the code at %v is not that of this version with this declaration", ErrOther, part.at)
+			return nil, fmt.Errorf("%w: the code at %v is not that of this version with this declaration", ledger.ErrOther, part.at)
 		}
 	}
 	return &Reader{node: asked, address: address, contract: c, since: since, window: searched}, nil
@@ -119,7 +116,7 @@ func differ(there, here ledger.Contract) error {
 		{"domain", there.Domain, here.Domain, there.Domain == here.Domain},
 	} {
 		if !f.same {
-			faults = append(faults, fmt.Errorf("%w: %s is %v there and %v here", ErrOther, f.name, f.there, f.here))
+			faults = append(faults, fmt.Errorf("%w: %s is %v there and %v here", ledger.ErrOther, f.name, f.there, f.here))
 		}
 	}
 	return errors.Join(faults...)
@@ -145,7 +142,7 @@ func decodeDeclaration(all []byte) (c ledger.Contract, err error) {
 		c.Needed = int(needed)
 	}
 	if !bytes.Equal(tuple(behind(declaration(c))), all) {
-		return c, fmt.Errorf("%w: it does not tell what was declared", ErrOther)
+		return c, fmt.Errorf("%w: it does not tell what was declared", ledger.ErrOther)
 	}
 	return c, nil
 }

@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 	} {
 		c := f.Contract
 		change(&c)
-		if _, err := evm.Check(t.Context(), s.node, c); !errors.Is(err, evm.ErrOther) || !strings.Contains(err.Error(), name+" is ") {
+		if _, err := evm.Check(t.Context(), s.node, c); !errors.Is(err, ledger.ErrOther) || !strings.Contains(err.Error(), name+" is ") {
 			t.Errorf("another %s: got error %v, want ErrOther with its name", name, err)
 		}
 		if f.Scheme.Declared(c) == f.Scheme.Declared(f.Contract) {
@@ -72,7 +72,7 @@ func TestCheck(t *testing.T) {
 	}
 	small := f.Contract
 	small.Address = strings.ToLower(small.Address)
-	if _, err := evm.Check(t.Context(), s.node, small); !errors.Is(err, evm.ErrOther) || !strings.Contains(err.Error(), f.Contract.Address) {
+	if _, err := evm.Check(t.Context(), s.node, small); !errors.Is(err, ledger.ErrOther) || !strings.Contains(err.Error(), f.Contract.Address) {
 		t.Errorf("the address in small letters: got error %v, want ErrOther with the address as it is to be written", err)
 	}
 	for _, bad := range []string{"", "0xc0ffee", common.Address{1}.Hex()} {
@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 	}
 	mapped := f.Contract
 	create(t, s.node, at.by[f.Stranger.Account], &mapped, evm.MapCreation)
-	if _, err := evm.Check(t.Context(), s.node, mapped); !errors.Is(err, evm.ErrOther) {
+	if _, err := evm.Check(t.Context(), s.node, mapped); !errors.Is(err, ledger.ErrOther) {
 		t.Errorf("the same declaration with other code: got error %v, want ErrOther", err)
 	}
 	code := 0
@@ -100,7 +100,7 @@ func TestCheck(t *testing.T) {
 			changed[len(changed)-2] ^= 1
 			return changed
 		}}, f.Contract)
-		if !errors.Is(err, evm.ErrOther) {
+		if !errors.Is(err, ledger.ErrOther) {
 			t.Errorf("one bit of the code %d differs: got error %v, want ErrOther", i, err)
 		}
 		code = 0
@@ -155,7 +155,7 @@ func TestAnEndpointThatFailsIsNoOtherContract(t *testing.T) {
 		_, read := evm.Read(t.Context(), c.node, f.Contract.Address)
 		_, checked := evm.Check(t.Context(), c.node, f.Contract)
 		for _, err := range []error{read, checked} {
-			if !errors.Is(err, c.node.err) || errors.Is(err, evm.ErrOther) != c.other {
+			if !errors.Is(err, c.node.err) || errors.Is(err, ledger.ErrOther) != c.other {
 				t.Errorf("%s: got error %v, want ErrOther: %t", name, err, c.other)
 			}
 		}
@@ -257,7 +257,7 @@ func TestBadAnswers(t *testing.T) {
 	read := func(n evm.Node) error {
 		r, err := evm.Check(t.Context(), n, f.Contract)
 		if err == nil {
-			var final ledger.Final
+			var final ledger.View
 			if final, err = r.Final(t.Context(), intents, states); err == nil {
 				if got, _, is := final.Landed(e.Intent); !is || got != assembled || !final.Unspent(states[0]) {
 					t.Errorf("read %v, %v: neither what happened nor an error", got, is)

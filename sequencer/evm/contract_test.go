@@ -3,7 +3,7 @@ package evm_test
 import (
 	"testing"
 
-	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
+	"github.com/conchhq/conch/sequencer/internal/ledgertest"
 )
 
 // P43, I1, Q1, Q3, Q4, Q18: the contract on a chain decides every case as the model does.

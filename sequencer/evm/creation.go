@@ -10,8 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/conchhq/conch/sequencer/internal/ranking"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 //go:embed solidity/Ledger.json
@@ -55,13 +55,6 @@ func creation(text []byte, c ledger.Contract) ([]byte, error) {
 		}
 	}
 	return slices.Concat(a.Creation, tuple(behind(declaration(c)))), nil
-}
-
-// CodeHash returns the hash of the contract's code before its creation has put values into it: it names the version
-// of the rules.
-func CodeHash() (ledger.Hash, error) {
-	a, err := parse(compiled)
-	return ledger.Hash(crypto.Keccak256Hash(a.Code)), err
 }
 
 // code returns the code that a contract must have, and that of its list of members, which is a contract beside it.

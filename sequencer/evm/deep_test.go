@@ -7,7 +7,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -47,7 +46,7 @@ func TestNoRewindBelowFinal(t *testing.T) {
 				stop()
 			}
 		})
-		if !errors.Is(err, evm.ErrDeep) {
+		if !errors.Is(err, ledger.ErrDeep) {
 			t.Errorf("got error %v, want ErrDeep", err)
 		}
 		stop()

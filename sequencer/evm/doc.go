@@ -24,7 +24,7 @@
 // # What a block did
 //
 // [Calldata] is what a coordinator sends. A transaction may have succeeded and none of its entries landed: what became
-// of each is in the contract's events, which [Facts] reads. Nothing from the chain's endpoint panics, and what does not
+// of each is in the contract's events, which [Ledger.Follow] tells. Nothing from the chain's endpoint panics, and what does not
 // have the form of an answer is an error, never a fact.
 //
 // [Reader] reads intents and states in one block, by the block's hash. Which attempt of an intent landed is not in the
@@ -40,7 +40,7 @@
 //	l, err := evm.Open(ctx, evm.Config{Contract: declared, Node: rpcs, Chain: followed, Self: account, Submitter: s})
 //
 // Follow goes by the links between blocks, as the driver shows them: what was told and has left the best chain is taken
-// back first, also if nobody followed when it left. A rewind below a final block is ErrDeep, and never told.
+// back first, also if nobody followed when it left. A rewind below a final block is [ledger.ErrDeep], and never told.
 //
 // A [Submitter] sends from the node's account, as package pending does: the key is the idempotency key of its intent. The
 // limit of gas is computed, since no estimate knows of an entry that stands on one in flight. The transaction's own fate

@@ -7,10 +7,26 @@ import (
 	"path/filepath"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
+
+// The errors of what endpoints say, and of what the contract has no function for.
+var (
+	ErrAnswer, ErrBehind, ErrLog, ErrSent = errAnswer, errBehind, errLog, errSent
+)
+
+// Facts is readFacts.
+var Facts = readFacts
+
+// CodeHash returns the hash of the contract's code before its creation has put values into it: it names the version
+// of the rules.
+func CodeHash() (ledger.Hash, error) {
+	a, err := parse(compiled)
+	return ledger.Hash(crypto.Keccak256Hash(a.Code)), err
+}
 
 // At reads intents and states in a block of the best chain, as Final does in a final one.
 func (r *Reader) At(ctx context.Context, number string, intents []ledger.Intent, states []ledger.StateID) (ledger.View, error) {

@@ -19,15 +19,15 @@ var (
 	skippedTopic   = crypto.Keccak256Hash([]byte("Skipped(address,uint128,bytes32,bytes32,uint8)"))
 )
 
-// ErrLog is in the error of a log that the contract cannot have written, or not there.
-var ErrLog = errors.New("the endpoint shows a log that cannot be the contract's")
+// errLog is in the error of a log that the contract cannot have written, or not there.
+var errLog = errors.New("the endpoint shows a log that cannot be the contract's")
 
-// Facts returns what a block did with intents, from the contract's logs in it: all of them, in their order.
-func Facts(contract common.Address, block common.Hash, logs []types.Log) ([]ledger.Fact, error) {
+// readFacts returns what a block did with intents, from the contract's logs in it: all of them, in their order.
+func readFacts(contract common.Address, block common.Hash, logs []types.Log) ([]ledger.Fact, error) {
 	facts := make([]ledger.Fact, 0, len(logs))
 	for i, l := range logs {
 		if l.BlockHash != block || l.Removed || i > 0 && l.Index <= logs[i-1].Index {
-			return nil, fmt.Errorf("%w: number %d of block %v is of block %v", ErrLog, l.Index, block, l.BlockHash)
+			return nil, fmt.Errorf("%w: number %d of block %v is of block %v", errLog, l.Index, block, l.BlockHash)
 		}
 		f, err := fact(contract, l)
 		if err != nil {
@@ -40,7 +40,7 @@ func Facts(contract common.Address, block common.Hash, logs []types.Log) ([]ledg
 
 func fact(contract common.Address, l types.Log) (f ledger.Fact, err error) {
 	bad := func(what string) error {
-		return fmt.Errorf("%w: number %d of block %d: %s", ErrLog, l.Index, l.BlockNumber, what)
+		return fmt.Errorf("%w: number %d of block %d: %s", errLog, l.Index, l.BlockNumber, what)
 	}
 	if l.Address != contract || len(l.Topics) != 3 {
 		return f, bad("its address or its topics")

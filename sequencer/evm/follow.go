@@ -18,12 +18,8 @@ import (
 // kept is how many final blocks are remembered that were told, for a node that goes on from one of them.
 const kept = 1024
 
-var (
-	// ErrDeep is [ledger.ErrDeep].
-	ErrDeep = ledger.ErrDeep
-	// ErrBehind is in the error of an endpoint that has not reached the block that was told last.
-	ErrBehind = errors.New("the endpoint is behind")
-)
+// errBehind is in the error of an endpoint that has not reached the block that was told last.
+var errBehind = errors.New("the endpoint is behind")
 
 // Follow calls step with each ledger.Block after a number, and with each ledger.Rewind, in order, until the context
 // ends. Blocks before the contract's creation are not told. A number that was told by this Ledger may be of a block that
@@ -83,7 +79,7 @@ func (l *Ledger) resume(ctx context.Context, after uint64, step func(any)) (chai
 		}
 		return b, err
 	}
-	return chain.Block{}, fmt.Errorf("%w: it has none of %d blocks up to %d", ErrDeep, len(told), after)
+	return chain.Block{}, fmt.Errorf("%w: it has none of %d blocks up to %d", ledger.ErrDeep, len(told), after)
 }
 
 // begin remembers the block before the first that is told.
@@ -105,7 +101,7 @@ func (l *Ledger) numbered(ctx context.Context, number uint64) (chain.Block, erro
 		return chain.Block{}, err
 	}
 	if uint64(head.Number) < number {
-		return chain.Block{}, fmt.Errorf("%w: it is at block %d, and block %d was told", ErrBehind, head.Number, number)
+		return chain.Block{}, fmt.Errorf("%w: it is at block %d, and block %d was told", errBehind, head.Number, number)
 	}
 	b, err := l.block(ctx, hexutil.EncodeUint64(number))
 	return b.followed(), err
@@ -135,14 +131,14 @@ func (l *Ledger) catchUp(ctx context.Context, from chain.Block, step func(any)) 
 		byBlock := map[uint64][]types.Log{}
 		for _, one := range logs {
 			if one.BlockNumber <= from.Number || one.BlockNumber > to {
-				return from, fmt.Errorf("%w: block %d", ErrLog, one.BlockNumber)
+				return from, fmt.Errorf("%w: block %d", errLog, one.BlockNumber)
 			}
 			byBlock[one.BlockNumber] = append(byBlock[one.BlockNumber], one)
 		}
 		for n := from.Number + 1; n <= to; n++ {
 			var facts []ledger.Fact
 			if in := byBlock[n]; len(in) > 0 {
-				if facts, err = Facts(l.address, in[0].BlockHash, in); err != nil {
+				if facts, err = readFacts(l.address, in[0].BlockHash, in); err != nil {
 					return from, err
 				}
 			}
@@ -167,12 +163,12 @@ func (l *Ledger) facts(ctx context.Context, b chain.Block) ([]ledger.Fact, error
 		{Method: "eth_getLogs", Args: []any{map[string]any{"address": l.address, "blockHash": hash}}, Result: &logs},
 	})
 	if err == nil && (there == nil || there.Hash != hash) {
-		err = fmt.Errorf("%w: it does not have block %d", ErrBehind, b.Number)
+		err = fmt.Errorf("%w: it does not have block %d", errBehind, b.Number)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return Facts(l.address, hash, logs)
+	return readFacts(l.address, hash, logs)
 }
 
 // tell remembers a block and tells of it.
@@ -196,7 +192,7 @@ func (l *Ledger) rewind(to uint64, step func(any)) error {
 	}
 	l.mu.Unlock()
 	if deep {
-		return fmt.Errorf("%w: to block %d, and block %d was final", ErrDeep, to, final)
+		return fmt.Errorf("%w: to block %d, and block %d was final", ledger.ErrDeep, to, final)
 	}
 	step(ledger.Rewind{To: to})
 	return nil

@@ -84,7 +84,7 @@ func (r *reader) start() {
 			r.mu.Unlock()
 			if err := r.ledger.Follow(ctx, after, r.step); ctx.Err() == nil {
 				r.mu.Lock()
-				if errors.Is(err, evm.ErrDeep) || errors.Is(err, evm.ErrLog) || errors.Is(err, evm.ErrAnswer) {
+				if errors.Is(err, ledger.ErrDeep) || errors.Is(err, evm.ErrLog) || errors.Is(err, evm.ErrAnswer) {
 					r.faults = append(r.faults, err)
 				}
 				r.mu.Unlock()
@@ -278,7 +278,7 @@ func TestBelowFinal(t *testing.T) {
 		c.block()
 	}
 	err := r.ledger.Follow(t.Context(), r.last(), func(in any) { t.Errorf("told %+v", in) })
-	if !errors.Is(err, evm.ErrDeep) {
+	if !errors.Is(err, ledger.ErrDeep) {
 		t.Errorf("got error %v, want ErrDeep", err)
 	}
 	if err := r.ledger.Follow(t.Context(), at.Number()+1, func(in any) { t.Errorf("told %+v", in) }); !errors.Is(err, evm.ErrBehind) {
@@ -403,7 +403,7 @@ func TestFollowFails(t *testing.T) {
 			at.node.call(t, nil, "dev_reorg", hexutil.Uint64(6), [][]hexutil.Bytes{{}, {}, {}, {}, {}, {}, {}})
 		}
 	})
-	if !errors.Is(err, evm.ErrDeep) {
+	if !errors.Is(err, ledger.ErrDeep) {
 		t.Errorf("got error %v, want ErrDeep", err)
 	}
 	lying, err := evm.Open(ctx, evm.Config{Contract: at.contract, Self: named(t, "stranger").name(), Chain: r.chain, Submitter: nobody{}, Node: liar{

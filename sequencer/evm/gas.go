@@ -75,7 +75,7 @@ func loads(c ledger.Contract, tx ledger.Sent, room uint64) (all []ledger.Sent, e
 		}
 		costs := gas(c, one, data)
 		if costs > mostGas || len(data) > mostData {
-			return nil, fmt.Errorf("%w: an entry of %v needs %d gas and %d bytes, and one transaction has %d and %d", ErrSent, e.Intent, costs, len(data), mostGas, mostData)
+			return nil, fmt.Errorf("%w: an entry of %v needs %d gas and %d bytes, and one transaction has %d and %d", errSent, e.Intent, costs, len(data), mostGas, mostData)
 		}
 		if last := len(all) - 1; last >= 0 && spent+costs <= min(room, mostGas) && size+len(data) <= mostData {
 			all[last].Entries = append(all[last].Entries, e)

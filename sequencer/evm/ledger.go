@@ -89,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 // entry that a transaction under way carries is not sent a second time.
 func (l *Ledger) Submit(ctx context.Context, tx ledger.Sent) error {
 	if tx.By != l.cfg.Self {
-		return fmt.Errorf("%w: %v is to send it, and the submitter sends from %v", ErrSent, tx.By, l.cfg.Self)
+		return fmt.Errorf("%w: %v is to send it, and the submitter sends from %v", errSent, tx.By, l.cfg.Self)
 	}
 	l.sent.mu.Lock()
 	defer l.sent.mu.Unlock()

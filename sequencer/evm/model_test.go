@@ -10,8 +10,9 @@ import (
 
 	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer/evm"
+	"github.com/conchhq/conch/sequencer/internal/ledgertest"
+	"github.com/conchhq/conch/sequencer/internal/model"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
 )
 
 // pair is a contract on a chain and the model of it, which are told the same.
@@ -20,7 +21,7 @@ type pair struct {
 	chance *rand.Rand
 	ledgertest.Fixture
 	place   *place
-	model   *ledger.Model
+	model   *model.Model
 	first   uint64 // no block before it is taken back
 	intents map[ledger.Intent]bool
 	states  []ledger.StateID // all that were ever named
@@ -247,7 +248,7 @@ func agree(t *testing.T, n *node, seed uint64, blocks int, reasons map[ledger.Re
 	t.Helper()
 	f, at := opened(t, n, 5, 1+int(seed)%4)
 	p := &pair{
-		t: t, chance: rand.New(rand.NewPCG(seed, 1)), Fixture: f, place: at, model: ledger.NewModel(f.Contract, evm.Scheme{}),
+		t: t, chance: rand.New(rand.NewPCG(seed, 1)), Fixture: f, place: at, model: model.New(f.Contract, evm.Scheme{}),
 		first: at.Number(), intents: map[ledger.Intent]bool{}, reasons: reasons,
 	}
 	at.reader.Narrow(7)

@@ -19,6 +19,7 @@ import (
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/transport/memory"
 )
 
@@ -119,7 +120,7 @@ func TestNodesOnAChain(t *testing.T) {
 			}
 		}
 		made, err := sequencer.New(sequencer.Config{
-			Self: self.name(), Keys: self, Peers: peers, Transport: network.Join(fmt.Sprint(i)), Store: sequencer.NewMemory(),
+			Self: self.name(), Keys: self, Peers: peers, Transport: network.Join(fmt.Sprint(i)), Store: sequencertest.NewMemory(),
 			Secret: sha256.Sum256([]byte{byte(i)}), Tick: 10 * time.Millisecond,
 			Contracts: []sequencer.Contract{{Declared: c, Rules: notes.New(all[0].name()), Scheme: evm.Scheme{}, Ledger: opened, NudgeAfter: time.Second}},
 		})

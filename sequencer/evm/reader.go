@@ -15,8 +15,8 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// ErrAnswer is in the error of an answer that has not the form of one, or contradicts another one.
-var ErrAnswer = errors.New("the endpoint's answer about the contract cannot be used")
+// errAnswer is in the error of an answer that has not the form of one, or contradicts another one.
+var errAnswer = errors.New("the endpoint's answer about the contract cannot be used")
 
 // Reader reads one contract. It is safe for concurrent use.
 type Reader struct {
@@ -59,15 +59,15 @@ func (r *Reader) Head(ctx context.Context) (head, final uint64, err error) {
 }
 
 // Final reads intents and states in the last final block. What is over there is so for ever, and asked for once.
-func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (f ledger.Final, err error) {
+func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (f ledger.View, err error) {
 	defer func() { turn(ctx, r.node, err) }()
 	_, final, err := r.Head(ctx)
 	if err != nil {
-		return ledger.Final{}, err
+		return nil, err
 	}
 	b, err := r.settled(ctx, final)
 	if err != nil {
-		return ledger.Final{}, err
+		return nil, err
 	}
 	r.mu.Lock()
 	known := map[ledger.Intent][2]ledger.Hash{}
@@ -82,7 +82,7 @@ func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []le
 	r.mu.Unlock()
 	v, err := r.view(ctx, b, unknown, states)
 	if err != nil {
-		return ledger.Final{}, err
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +93,7 @@ func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []le
 		r.final[in] = ended{as, v.number}
 	}
 	maps.Copy(v.landed, known)
-	return ledger.Final{View: v}, nil
+	return v, nil
 }
 
 // view is what was read in one block.
@@ -152,7 +152,7 @@ func (r *Reader) view(ctx context.Context, b block, intents []ledger.Intent, sta
 	}
 	again, err := r.block(ctx, hexutil.EncodeUint64(v.number))
 	if err == nil && again.Hash != b.Hash {
-		err = fmt.Errorf("%w: block %d was replaced while it was read", ErrAnswer, v.number)
+		err = fmt.Errorf("%w: block %d was replaced while it was read", errAnswer, v.number)
 	}
 	return v, err
 }
@@ -179,7 +179,7 @@ func (r *Reader) ask(ctx context.Context, b block, calls [][]byte) (answers []bo
 			}
 			yes := len(result) == wordSize && word(result) == number(1)
 			if !yes && (len(result) != wordSize || word(result) != word{}) {
-				return nil, fmt.Errorf("%w: %v is neither yes nor no", ErrAnswer, result)
+				return nil, fmt.Errorf("%w: %v is neither yes nor no", errAnswer, result)
 			}
 			answers = append(answers, yes)
 		}
@@ -213,7 +213,7 @@ func (r *Reader) search(ctx context.Context, last block, over map[ledger.Intent]
 				continue // owners and sequences are asked for without regard to each other
 			}
 			if _, twice := found[f.Intent]; twice {
-				return nil, fmt.Errorf("%w: the intent %v landed twice", ErrAnswer, f.Intent)
+				return nil, fmt.Errorf("%w: the intent %v landed twice", errAnswer, f.Intent)
 			}
 			found[f.Intent] = [2]ledger.Hash{f.Assembled, f.Payload}
 		}
@@ -223,7 +223,7 @@ func (r *Reader) search(ctx context.Context, last block, over map[ledger.Intent]
 		to = from - 1
 	}
 	if len(found) < len(over) {
-		return nil, fmt.Errorf("%w: of %d intents that are over, the log shows %d", ErrAnswer, len(over), len(found))
+		return nil, fmt.Errorf("%w: of %d intents that are over, the log shows %d", errAnswer, len(over), len(found))
 	}
 	return found, nil
 }

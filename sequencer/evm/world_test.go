@@ -22,8 +22,8 @@ import (
 	"github.com/conchhq/conch/chain/evm/evmtest"
 	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer/evm"
+	"github.com/conchhq/conch/sequencer/internal/ledgertest"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
 )
 
 const patience = 2 * time.Minute

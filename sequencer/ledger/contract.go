@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/conchhq/conch/internal/faults"
-	"github.com/conchhq/conch/sequencer/ranking"
+	"github.com/conchhq/conch/sequencer/internal/ranking"
 )
 
 // Contract is the declaration of a shared contract. Every node has the same one; it never changes.
@@ -26,7 +26,7 @@ type Contract struct {
 	Depth  uint64 // blocks below the head at which a block is final
 	Life   uint64 // blocks after the head until which a grant may last
 	Domain string // the rules of its states, by name, version, and what they were made with
-	Policy string // how its committee is ranked, one of ranking.Names; empty is "rendezvous"
+	Policy string // how its committee is ranked, one of [Policies]; empty is the first
 }
 
 // leastLife: a grant is used only if it leaves two blocks (Q16), and its owner may be a block behind.
@@ -82,8 +82,8 @@ func (c Contract) Warning() string {
 	return strings.Join(all, "; ")
 }
 
+// Policies returns by what a committee can be ranked. The first one is that of a contract which names none.
+func Policies() []string { return ranking.Names() }
+
 // ShortRange is how many times as long as an intent takes to become final a range should last.
 const ShortRange = 10
-
-// place returns a member's place, -1 if it is none.
-func (c Contract) place(a Account) int { return slices.Index(c.Members, a) }

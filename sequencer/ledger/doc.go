@@ -22,12 +22,11 @@
 //     it was spent.
 //   - What fails one rule is skipped, with a reason, and the others of its batch go on. Skipped is not dead.
 //
-// # What ends a grant
+// # Who has one
 //
-// Only the ledger does, read in one final block ([Final.Kills]). What members say ("returned", "unknown", "gave up")
-// allows a further grant at once, and nothing more: the ledger takes one of them.
-//
-// [Model] is the contract in memory, for tests and simulations. Package ledgertest judges a contract by the same cases.
+// Package sequencer/evm has the ledger as a contract on Ethereum and similar chains. Package sequencertest has a chain in memory. The
+// same cases judge both (internal/ledgertest). A node ends a grant by what it reads in one final block ([View]), and by nothing that
+// members say (internal/grants).
 //
 // Sources: document 002; requirements P43, I1, I6.
 package ledger

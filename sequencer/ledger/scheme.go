@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
-	"github.com/conchhq/conch/sequencer/ranking"
+	"github.com/conchhq/conch/sequencer/internal/ranking"
 )
 
 // Scheme is how a ledger hashes and verifies. It is a set of pure functions, safe for concurrent use.

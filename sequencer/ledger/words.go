@@ -99,6 +99,19 @@ type Entry struct {
 	Grant        Grant
 }
 
+// Sent is a transaction of a block: entries, or the cancellation of an intent.
+type Sent struct {
+	By      Account // who has sent it
+	Entries []Entry
+	Cancel  *Cancellation
+}
+
+// Cancellation is the owner's word that an intent must not land.
+type Cancellation struct {
+	Intent
+	Signature []byte
+}
+
 // Fact is what a block did with an intent.
 type Fact struct {
 	Intent
@@ -141,3 +154,13 @@ type Block struct {
 
 // Rewind says that the blocks above a number are no longer in the canonical chain.
 type Rewind struct{ To uint64 }
+
+// View reads the state after one block.
+type View interface {
+	// Number returns the block's number.
+	Number() uint64
+	// Landed returns which attempt of an intent was taken. Both hashes are zero if it was cancelled.
+	Landed(in Intent) (assembled, payload Hash, is bool)
+	// Unspent reports whether a state is there.
+	Unspent(s StateID) bool
+}

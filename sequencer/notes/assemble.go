@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// MostInputs is how many notes a payment spends at most.
-	MostInputs = 16
-	// MostSeen is how many notes of a purse a payment looks at.
-	MostSeen = 256
+	// mostInputs is how many notes a payment spends at most.
+	mostInputs = 16
+	// mostSeen is how many notes of a purse a payment looks at.
+	mostSeen = 256
 )
 
 // Assemble implements domain.Rules.
@@ -79,7 +79,7 @@ func collect(view domain.View, p pay, seed uint64) (hand, error) {
 		if err != nil {
 			continue // nobody has endorsed it
 		}
-		if seen++; seen > MostSeen {
+		if seen++; seen > mostSeen {
 			break
 		}
 		all = all.plus(n.Amount)
@@ -87,7 +87,7 @@ func collect(view domain.View, p pay, seed uint64) (hand, error) {
 		if !h.total.holds(p.Amount) || fits {
 			h.take(s.ID, n.Amount)
 		}
-		if h.total.holds(p.Amount) && (p.From != p.To || len(h.inputs) == MostInputs) {
+		if h.total.holds(p.Amount) && (p.From != p.To || len(h.inputs) == mostInputs) {
 			break
 		}
 	}
@@ -95,14 +95,14 @@ func collect(view domain.View, p pay, seed uint64) (hand, error) {
 	case h.total.holds(p.Amount):
 		return h, nil
 	case all.holds(p.Amount):
-		return hand{}, fmt.Errorf("%w: %s has %d in more than %d notes: merge them by paying from %[2]s to %[2]s", domain.ErrConflict, p.From, p.Amount, MostInputs)
+		return hand{}, fmt.Errorf("%w: %s has %d in more than %d notes: merge them by paying from %[2]s to %[2]s", domain.ErrConflict, p.From, p.Amount, mostInputs)
 	default:
 		return hand{}, fmt.Errorf("%w: %s has less than %d", domain.ErrConflict, p.From, p.Amount)
 	}
 }
 
 func (h *hand) take(id ledger.StateID, amount uint64) {
-	if len(h.inputs) < MostInputs {
+	if len(h.inputs) < mostInputs {
 		h.inputs, h.amounts = append(h.inputs, id), append(h.amounts, amount)
 		h.total = h.total.plus(amount)
 		return

@@ -38,8 +38,8 @@ func (r Rules) Endorse(p domain.Proposal) error {
 // spends returns what the inputs of a payment hold. They are notes of the payer, each is there once, they hold the
 // amount, and the change is one note.
 func (p pay) spends(inputs []domain.State) (spent sum, err error) {
-	if len(inputs) > MostInputs {
-		return sum{}, fmt.Errorf("%w: %d notes, and %d is the most", domain.ErrNever, len(inputs), MostInputs)
+	if len(inputs) > mostInputs {
+		return sum{}, fmt.Errorf("%w: %d notes, and %d is the most", domain.ErrNever, len(inputs), mostInputs)
 	}
 	for i, s := range inputs {
 		n, err := ParseNote(s.Data)

@@ -6,17 +6,16 @@ import (
 	"log"
 	"slices"
 
-	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
 )
 
-// The bank issues notes, and a member pays. An overlay stands for the states of the contract: each intent is assembled on
-// what those before it would leave, as a node does with a batch.
+// The bank issues notes, and a member pays. Each intent is assembled on what those before it would leave, as a node does with a
+// batch.
 func Example() {
 	bank := notes.New("bank")
-	states := book.Over(none{}, bank)
+	now := &states{of: bank}
 	for i, request := range []string{
 		`{"issue": {"to": "rent", "amount": 100}}`,
 		`{"pay": {"from": "rent", "to": "petty", "amount": 30}}`,
@@ -27,20 +26,18 @@ func Example() {
 			log.Fatal(err)
 		}
 		call := domain.Call{Intent: ledger.Intent{Owner: "bank", Sequence: ledger.Sequence{Counter: uint64(i)}}, Payload: payload}
-		draft, err := bank.Assemble(call, states)
+		draft, err := bank.Assemble(call, now)
 		if err != nil {
 			fmt.Println(err)
 			continue
 		}
-		for _, id := range draft.Inputs {
-			states.Hide(id)
-		}
+		now.all = slices.DeleteFunc(now.all, func(s domain.State) bool { return slices.Contains(draft.Inputs, s.ID) })
 		for n, data := range draft.Outputs {
-			states.Add(domain.State{ID: ledger.StateID{byte(i), byte(n)}, Secret: domain.Secret{Data: data}})
+			now.all = append(now.all, domain.State{ID: ledger.StateID{byte(i), byte(n)}, Secret: domain.Secret{Data: data}})
 		}
 	}
 	for _, purse := range []string{"rent", "petty"} {
-		for _, s := range slices.Collect(states.Labelled(purse, 0)) {
+		for _, s := range slices.Collect(now.Labelled(purse, 0)) {
 			fmt.Printf("%s\n", s.Data)
 		}
 	}
@@ -50,11 +47,26 @@ func Example() {
 	// {"purse":"petty","amount":30}
 }
 
-// none is a contract without states.
-type none struct{}
+// states are those of a contract.
+type states struct {
+	of  domain.Rules
+	all []domain.State
+}
 
-func (none) State(ledger.StateID) (s domain.State, is bool) { return s, false }
+func (s *states) State(id ledger.StateID) (found domain.State, is bool) {
+	at := slices.IndexFunc(s.all, func(one domain.State) bool { return one.ID == id })
+	if at < 0 {
+		return found, false
+	}
+	return s.all[at], true
+}
 
-func (none) Labelled(string, uint64) iter.Seq[domain.State] {
-	return func(func(domain.State) bool) {}
+func (s *states) Labelled(label string, _ uint64) iter.Seq[domain.State] {
+	return func(yield func(domain.State) bool) {
+		for _, one := range s.all {
+			if s.of.Label(one.Data) == label && !yield(one) {
+				return
+			}
+		}
+	}
 }

@@ -26,7 +26,7 @@ func FuzzPrepare(f *testing.F) {
 		if again, err := rules.Prepare(payload); err != nil || !bytes.Equal(payload, again) {
 			t.Errorf("%q is %q, and that is %q (error %v)", request, payload, again, err)
 		}
-		if _, err := rules.Assemble(domain.Call{Intent: ledger.Intent{Owner: "bank"}, Payload: payload}, none{}); err != nil && !errors.Is(err, domain.ErrConflict) {
+		if _, err := rules.Assemble(domain.Call{Intent: ledger.Intent{Owner: "bank"}, Payload: payload}, &states{of: rules}); err != nil && !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("%q can never be carried out: %v", payload, err)
 		}
 	})

@@ -6,16 +6,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/internal/book"
+	"github.com/conchhq/conch/sequencer/internal/model"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
 	"github.com/conchhq/conch/sequencer/notes"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 var (
-	fake = ledgertest.Fake{}
+	fake = model.Fake{}
 	deal = ledger.Contract{
 		Chain: 1, Address: "0xc0ffee", Members: []ledger.Account{"bank", "alice", "bob"}, Committee: []ledger.Account{"bank"},
 		Needed: 1, Range: 10, Depth: 3, Life: 8, Domain: notes.Name,
@@ -45,7 +45,7 @@ func TestMoneyIsConserved(t *testing.T) {
 type world struct {
 	*testing.T
 	chance     *rand.Rand
-	model      *ledger.Model
+	model      *model.Model
 	books      []*book.Book
 	flight     []wire.Whole
 	landed     map[ledger.Hash]wire.Whole
@@ -56,7 +56,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{T: t, chance: rand.New(rand.NewPCG(seed, 5)), model: ledger.NewModel(deal, fake), landed: map[ledger.Hash]wire.Whole{}}
+	w := &world{T: t, chance: rand.New(rand.NewPCG(seed, 5)), model: model.New(deal, fake), landed: map[ledger.Hash]wire.Whole{}}
 	for range 3 {
 		b, err := book.New(book.Config{Contract: deal, Scheme: fake, Rules: rules})
 		if err != nil {

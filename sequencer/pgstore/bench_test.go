@@ -8,10 +8,11 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
-	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/grants"
+	"github.com/conchhq/conch/sequencer/internal/sender"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // raw is a table with the same bytes as an intent, or as a grant with its contents, and one key.
@@ -31,7 +32,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-func race(b *testing.B, server *postmaster.Server, grants bool, n int) {
+func race(b *testing.B, server *postmaster.Server, granted bool, n int) {
 	b.Helper()
 	admin := pgtest.Connect(b, pg.Config{URL: server.URL("postgres")})
 	run(b, admin, `DROP DATABASE IF EXISTS bench WITH (FORCE)`)
@@ -47,10 +48,10 @@ func race(b *testing.B, server *postmaster.Server, grants bool, n int) {
 	next := 0
 	var ours, theirs time.Duration
 	round := func() {
-		owner, args := drawRows(grants, next, n)
+		owner, args := drawRows(granted, next, n)
 		next += n
 		began := time.Now()
-		write(b, s, sequencer.Change{Contract: "0x90f8bf6a479f320ead074411a4b0e7944ea8c9c1", Sender: owner})
+		write(b, s, core.Change{Contract: "0x90f8bf6a479f320ead074411a4b0e7944ea8c9c1", Sender: owner})
 		ours += time.Since(began)
 		began = time.Now()
 		if _, err := plain.Exec(b.Context(), rawInsert, args...); err != nil {
@@ -71,7 +72,7 @@ func race(b *testing.B, server *postmaster.Server, grants bool, n int) {
 	b.ReportMetric(float64(ours)/float64(theirs), "ratio")
 }
 
-func drawRows(grants bool, first, n int) (owner *sender.Store, args []any) {
+func drawRows(granted bool, first, n int) (owner *sender.Store, args []any) {
 	owner = &sender.Store{}
 	var ids, as, bs [][]byte
 	var numbers []int64
@@ -79,7 +80,7 @@ func drawRows(grants bool, first, n int) (owner *sender.Store, args []any) {
 		in := ledger.Intent{Owner: "0123456789abcdef0123", Sequence: number(uint64(i))}
 		id := in.Sequence.Bytes()
 		ids, numbers = append(ids, id[:]), append(numbers, int64(i))
-		if !grants {
+		if !granted {
 			row := sender.IntentRow{Sequence: in.Sequence, Key: fmt.Sprint("payment ", i), Payload: make([]byte, 200)}
 			owner.Intents = append(owner.Intents, row)
 			as, bs = append(as, []byte(row.Key)), append(bs, row.Payload)
@@ -88,7 +89,7 @@ func drawRows(grants bool, first, n int) (owner *sender.Store, args []any) {
 		whole := wire.Whole{Attempt: ledger.Attempt{Intent: in, Data: make([]byte, 200)}, Payload: make([]byte, 200)}
 		contents, _ := wire.EncodeWhole(whole) // it is one that can be encoded
 		owner.Grants = append(owner.Grants, sender.GrantRow{
-			Given: ledger.Given{Intent: in, Assembled: hashed(i), ValidUntil: 9, Needs: make([]ledger.Need, 2)}, To: in.Owner,
+			Given: grants.Given{Intent: in, Assembled: hashed(i), ValidUntil: 9, Needs: make([]grants.Need, 2)}, To: in.Owner,
 			Grant: ledger.Grant{Assembled: hashed(i), Coordinator: in.Owner, ValidUntil: 9}, Whole: whole,
 		})
 		as, bs = append(as, contents), append(bs, make([]byte, 32+32+20+20+16+8+2*81)) // hashes, accounts, the request, the needs

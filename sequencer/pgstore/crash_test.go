@@ -8,12 +8,12 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/grouptest"
 	"github.com/conchhq/conch/sequencer/pgstore"
-	"github.com/conchhq/conch/sequencer/sequencertest"
 )
 
 // beginning starts nodes under an epoch over a database, and again as long as it does not answer.
-func beginning(d *pgstore.Database, epoch int64) sequencertest.Begin {
+func beginning(d *pgstore.Database, epoch int64) grouptest.Begin {
 	return func(ctx context.Context) sequencer.Store {
 		for {
 			if s, err := d.Begin(ctx, token(epoch)); err == nil {
@@ -36,5 +36,5 @@ func TestCrashes(t *testing.T) {
 	if runtest.Whole() {
 		members = 5
 	}
-	sequencertest.Crashes(t, members, func(t *testing.T) sequencertest.Begin { return beginning(opened(t, pgtest.New(t).Config()), 1) })
+	grouptest.Crashes(t, members, func(t *testing.T) grouptest.Begin { return beginning(opened(t, pgtest.New(t).Config()), 1) })
 }

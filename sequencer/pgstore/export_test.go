@@ -4,10 +4,22 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/sequencer/internal/grants"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
+
+// SchemaMax is the newest version that this program knows.
+const SchemaMax = schemaMax
+
+// Status returns the migrations, and when each was applied.
+func Status(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error) {
+	return migrate.Status(ctx, conn, Migrations())
+}
 
 // OpenWide is like Open, with connections that keep the search_path they find, as behind a pooler.
 func OpenWide(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
@@ -32,11 +44,11 @@ func (s *Store) Over(d *Database) *Store {
 }
 
 // Pack and Unpack write and read what is packed in one column.
-func Pack(needs []ledger.Need, all []ledger.Endorsement) (a, b []byte) {
+func Pack(needs []grants.Need, all []ledger.Endorsement) (a, b []byte) {
 	return packNeeds(needs), packEndorsements(all)
 }
 
-func Unpack(a, b []byte) (needs []ledger.Need, all []ledger.Endorsement, err error) {
+func Unpack(a, b []byte) (needs []grants.Need, all []ledger.Endorsement, err error) {
 	needs, err = unpackNeeds(a)
 	all, other := unpackEndorsements(b)
 	return needs, all, errors.Join(err, other)

@@ -10,9 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // lookup limits a lookup, for which a user or a member waits.
@@ -72,11 +71,11 @@ func found(rows pgx.Rows) (all []sequencer.Found, err error) {
 	columns := []any{&number, &key, &payload, &deadline, &place, &accepted, &ended, &confirmed, &landed, &block, &why}
 	_, err = pgx.ForEachRow(rows, columns, func() error {
 		f := sequencer.Found{
-			IntentRow: sender.IntentRow{Sequence: sequenceOf(number), Key: string(key), Payload: payload, Deadline: uint64(deadline)},
-			Number:    uint64(place), Accepted: accepted, Ended: ended,
+			Sequence: sequenceOf(number), Key: string(key), Payload: payload, Deadline: uint64(deadline),
+			Number: uint64(place), Accepted: accepted, Ended: ended,
 		}
 		if ended {
-			f.Result = sender.Result{Sequence: f.Sequence, Confirmed: confirmed, Assembled: hashOf(landed), Block: uint64(block), Why: string(why)}
+			f.Result = sequencer.Result{Sequence: f.Sequence, Confirmed: confirmed, Assembled: hashOf(landed), Block: uint64(block), Why: string(why)}
 		}
 		all = append(all, f)
 		return nil

@@ -3,13 +3,13 @@ package pgstore
 import (
 	"cmp"
 
-	"github.com/conchhq/conch/sequencer"
-	"github.com/conchhq/conch/sequencer/book"
-	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/internal/book"
+	"github.com/conchhq/conch/sequencer/internal/coordinator"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/sender"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // sum is what some changes of a contract come to: a thousand of them cost the statements of one. No row is in two of
@@ -99,7 +99,7 @@ func (c *changed[K, V]) split() (come []*V, gone []K) {
 }
 
 // fold sums changes up, for each contract, in the order in which the contracts are named first.
-func fold(changes []sequencer.Change) (all []*sum) {
+func fold(changes []core.Change) (all []*sum) {
 	of := map[string]*sum{}
 	for _, c := range changes {
 		s := of[c.Contract]
@@ -169,7 +169,7 @@ func (s *sum) keep(name ledger.Hash, w wire.Whole) *fate {
 	return f
 }
 
-func (s *sum) dispatched(c sequencer.Change) {
+func (s *sum) dispatched(c core.Change) {
 	for _, r := range c.Rows {
 		s.becomes(&dispatch{Intent: r.Entry.Intent, row: &r, noted: r.Noted})
 		s.keep(r.Entry.Grant.Assembled, r.Whole)

@@ -10,13 +10,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/sequencer"
-	"github.com/conchhq/conch/sequencer/book"
-	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/internal/book"
+	"github.com/conchhq/conch/sequencer/internal/coordinator"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/sender"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // loading limits reading a contract.
@@ -24,7 +24,7 @@ const loading = 10 * time.Minute
 
 // Load implements [sequencer.Store], with one snapshot of the database in one round trip. The rows are read as they come.
 // What has ended is not looked at.
-func (s *Store) Load(ctx context.Context, contract string) (stored sequencer.Stored, err error) {
+func (s *Store) Load(ctx context.Context, contract string) (stored core.Stored, err error) {
 	ctx, cancel := context.WithTimeout(ctx, loading)
 	defer cancel()
 	var batch pgx.Batch
@@ -65,7 +65,7 @@ func (s *Store) Load(ctx context.Context, contract string) (stored sequencer.Sto
 	})
 	batch.Queue(`COMMIT`)
 	if err := s.db.pools.Writers.SendBatch(ctx, &batch).Close(); err != nil {
-		return sequencer.Stored{}, err
+		return core.Stored{}, err
 	}
 	return stored, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/storetest"
 	"github.com/conchhq/conch/sequencer/pgstore"
 	"github.com/conchhq/conch/sequencer/sequencertest"
 )
@@ -86,16 +87,18 @@ func run(t testing.TB, conn *pgx.Conn, sql string, args ...any) {
 	}
 }
 
+func memory() sequencer.Store { return sequencertest.NewMemory() }
+
 // P28, P41: the store over Postgres keeps what every store promises.
 func TestStore(t *testing.T) {
 	t.Parallel()
-	sequencertest.Exercise(t, func(t *testing.T) sequencer.Store { return begin(t, opened(t, pgtest.New(t).Config()), 1) })
+	storetest.Exercise(t, memory, func(t *testing.T) sequencer.Store { return begin(t, opened(t, pgtest.New(t).Config()), 1) })
 }
 
 // The suite behind a pooler that changes the backend after each transaction.
 func TestStoreBehindPgBouncer(t *testing.T) {
 	t.Parallel()
-	sequencertest.Exercise(t, func(t *testing.T) sequencer.Store {
+	storetest.Exercise(t, memory, func(t *testing.T) sequencer.Store {
 		db := pgtest.New(t)
 		bouncer := db.PgBouncer(t, pgtest.TransactionMode, "server_round_robin = 1")
 		return begin(t, opened(t, pg.Config{URL: bouncer.URL(db.Name)}), 1)

@@ -14,13 +14,14 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/grouptest"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sequencertest"
 )
 
 // pays hands in the intents of a group, and returns them by their keys.
 type pays struct {
-	*sequencertest.Group
+	*grouptest.Group
 	t   *testing.T
 	ctx context.Context //nolint:containedctx // of the test
 	all map[string]ledger.Intent
@@ -66,7 +67,7 @@ func TestNodesWhoseConnectionsEnd(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var databases []*pgtest.DB
-	g := sequencertest.NewGroup(t, 5, func(int) sequencertest.Begin {
+	g := grouptest.NewGroup(t, 5, func(int) grouptest.Begin {
 		db := pgtest.New(t)
 		databases = append(databases, db)
 		return beginning(opened(t, db.Config()), 1)
@@ -106,7 +107,7 @@ type frozen struct {
 	said chan error // what the database says to each write after that
 }
 
-func (f *frozen) Write(ctx context.Context, changes []sequencer.Change) ([]sequencer.Twice, error) {
+func (f *frozen) Write(ctx context.Context, changes []core.Change) ([]core.Twice, error) {
 	for _, c := range changes {
 		if c.Sender != nil && len(c.Sender.Grants) > 0 {
 			f.once.Do(func() { close(f.at) })
@@ -152,7 +153,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 	epoch := atomic.Int64{}
 	epoch.Store(1)
 	ice := &frozen{at: make(chan struct{}), thaw: make(chan struct{}), said: make(chan error, 1)}
-	g := sequencertest.NewGroup(t, 3, func(member int) sequencertest.Begin {
+	g := grouptest.NewGroup(t, 3, func(member int) grouptest.Begin {
 		db := pgtest.New(t)
 		if member != 1 {
 			return beginning(opened(t, db.Config()), 1)
@@ -232,7 +233,7 @@ func TestTheServerIsKilled(t *testing.T) {
 	server := pgtest.Own(t, postmaster.Config{})
 	admin := pgtest.Connect(t, pg.Config{URL: server.URL("postgres")})
 	member := 0
-	g := sequencertest.NewGroup(t, 3, func(int) sequencertest.Begin {
+	g := grouptest.NewGroup(t, 3, func(int) grouptest.Begin {
 		member++
 		name := fmt.Sprintf("member%d", member)
 		run(t, admin, `CREATE DATABASE `+name)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/conchhq/conch/sequencer/internal/grants"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -11,7 +12,7 @@ import (
 var errBroken = errors.New("pgstore: a row cannot be read")
 
 // packNeeds writes needs one after the other: the state, the attempt that creates it, that one's sequence and owner.
-func packNeeds(needs []ledger.Need) []byte {
+func packNeeds(needs []grants.Need) []byte {
 	out := []byte{}
 	for _, n := range needs {
 		sequence := n.Creator.Sequence.Bytes()
@@ -21,9 +22,9 @@ func packNeeds(needs []ledger.Need) []byte {
 	return out
 }
 
-func unpackNeeds(in []byte) (needs []ledger.Need, err error) {
+func unpackNeeds(in []byte) (needs []grants.Need, err error) {
 	for len(in) > 0 {
-		var n ledger.Need
+		var n grants.Need
 		var owner []byte
 		if len(in) < 80 {
 			return nil, errBroken

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/conchhq/conch/sequencer/internal/grants"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
 )
@@ -15,10 +16,10 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 	t.Parallel()
 	chance := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		var needs []ledger.Need
+		var needs []grants.Need
 		var all []ledger.Endorsement
 		for range chance.IntN(4) {
-			needs = append(needs, ledger.Need{
+			needs = append(needs, grants.Need{
 				State: ledger.StateID{byte(chance.Uint64())}, Assembled: ledger.Hash{31: byte(chance.Uint64())},
 				Creator: ledger.Intent{Owner: ledger.Account(make([]byte, chance.IntN(200))), Sequence: ledger.Sequence{Lineage: chance.Uint64(), Counter: chance.Uint64()}},
 			})

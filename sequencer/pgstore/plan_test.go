@@ -11,13 +11,15 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer"
-	"github.com/conchhq/conch/sequencer/book"
-	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/internal/book"
+	"github.com/conchhq/conch/sequencer/internal/coordinator"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/grants"
+	"github.com/conchhq/conch/sequencer/internal/sender"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
-	"github.com/conchhq/conch/sequencer/sender"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // rowsRead returns how many rows of each table statements have read so far.
@@ -45,20 +47,20 @@ func hashed(n int) (h ledger.Hash) {
 }
 
 // many is one kind of change for each of some intents, states and dispatches.
-func many(first, last int, change func(c *sequencer.Change, owner *sender.Store, b *book.Change, n int)) sequencer.Change {
-	c := sequencer.Change{Contract: "k", Sender: &sender.Store{}, Book: &book.Change{Number: uint64(last)}}
+func many(first, last int, change func(c *core.Change, owner *sender.Store, b *book.Change, n int)) core.Change {
+	c := core.Change{Contract: "k", Sender: &sender.Store{}, Book: &book.Change{Number: uint64(last)}}
 	for n := first; n < last; n++ {
 		change(&c, c.Sender, c.Book, n)
 	}
 	return c
 }
 
-func insert(c *sequencer.Change, owner *sender.Store, b *book.Change, n int) {
+func insert(c *core.Change, owner *sender.Store, b *book.Change, n int) {
 	in := ledger.Intent{Owner: "me", Sequence: number(uint64(n))}
 	whole := wire.Whole{Attempt: ledger.Attempt{Intent: in, Data: make([]byte, 200)}, Payload: make([]byte, 200)}
 	grant := ledger.Grant{Assembled: hashed(n), Coordinator: "you", ValidUntil: 9}
 	owner.Intents = append(owner.Intents, sender.IntentRow{Sequence: in.Sequence, Key: fmt.Sprint("key ", n), Payload: make([]byte, 200)})
-	owner.Grants = append(owner.Grants, sender.GrantRow{Given: ledger.Given{Intent: in, Assembled: hashed(n), ValidUntil: 9}, To: "you", Grant: grant, Whole: whole})
+	owner.Grants = append(owner.Grants, sender.GrantRow{Given: grants.Given{Intent: in, Assembled: hashed(n), ValidUntil: 9}, To: "you", Grant: grant, Whole: whole})
 	c.Rows = append(c.Rows, coordinator.Row{Whole: whole, Entry: ledger.Entry{Attempt: whole.Attempt, Grant: grant}})
 	b.Added = append(b.Added, domain.State{ID: ledger.StateID(hashed(n))})
 	b.Missing = append(b.Missing, book.Missing{Assembled: hashed(n)})
@@ -82,14 +84,14 @@ func TestAWriteReadsItsRows(t *testing.T) {
 				run(t, conn, `ANALYZE`)
 			}
 			tables := []string{"intents", "grants", "attempts", "dispatches", "states", "missing", "early"}
-			for what, change := range map[string]sequencer.Change{
+			for what, change := range map[string]core.Change{
 				"the same again": many(0, batch, insert),
 				"new ones":       many(all, all+batch, insert),
-				"changes": many(0, batch, func(c *sequencer.Change, owner *sender.Store, _ *book.Change, n int) {
+				"changes": many(0, batch, func(c *core.Change, owner *sender.Store, _ *book.Change, n int) {
 					owner.Marks = append(owner.Marks, sender.Mark{Sequence: number(uint64(n)), Failures: 1})
 					c.Noted = append(c.Noted, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
 				}),
-				"ends": many(batch, 2*batch, func(c *sequencer.Change, owner *sender.Store, b *book.Change, n int) {
+				"ends": many(batch, 2*batch, func(c *core.Change, owner *sender.Store, b *book.Change, n int) {
 					owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n))})
 					c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
 					b.Removed, b.Heard, b.Late = append(b.Removed, ledger.StateID(hashed(n))), append(b.Heard, hashed(n)), append(b.Late, ledger.StateID(hashed(n)))
@@ -149,11 +151,11 @@ func grows(t *testing.T, all, batch int, between string) {
 	d := opened(t, db.Config())
 	s := begin(t, d, 1)
 	conn := db.Connect(t)
-	ends := func(c *sequencer.Change, owner *sender.Store, _ *book.Change, n int) {
+	ends := func(c *core.Change, owner *sender.Store, _ *book.Change, n int) {
 		owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n))})
 		c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
 	}
-	notes := func(c *sequencer.Change, owner *sender.Store, _ *book.Change, n int) {
+	notes := func(c *core.Change, owner *sender.Store, _ *book.Change, n int) {
 		owner.Marks = append(owner.Marks, sender.Mark{Sequence: number(uint64(n)), Failures: 1})
 		c.Noted = append(c.Noted, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
 	}
@@ -185,7 +187,7 @@ func TestLoadOfMany(t *testing.T) {
 	d := opened(t, db.Config())
 	s := begin(t, d, 1)
 	for n := 0; n < all; n += 2000 {
-		write(t, s, many(n, n+2000, func(c *sequencer.Change, owner *sender.Store, b *book.Change, n int) {
+		write(t, s, many(n, n+2000, func(c *core.Change, owner *sender.Store, b *book.Change, n int) {
 			insert(c, owner, &book.Change{}, n)
 			if n%keep != 0 {
 				owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n))})

@@ -23,16 +23,10 @@ func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 	return migrate.Up(ctx, conn, Migrations(), progress)
 }
 
-// Status returns the migrations, and when each was applied.
-func Status(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error) {
-	return migrate.Status(ctx, conn, Migrations())
-}
-
-// SchemaMin and SchemaMax are the versions that this program knows. Tables of version N work with
-// programs N and N − 1, so it also works with SchemaMax + 1.
+// The versions that this program knows. Tables of version N work with programs N and N − 1, so it also works with schemaMax + 1.
 const (
-	SchemaMin = 2
-	SchemaMax = 2
+	schemaMin = 2
+	schemaMax = 2
 )
 
 // SchemaError reports that this program cannot work with the tables. Version 0 means none.
@@ -40,7 +34,7 @@ type SchemaError struct{ Version int }
 
 func (e *SchemaError) Error() string { return known.Refusal(e.Version) }
 
-var known = migrate.Range{Min: SchemaMin, Max: SchemaMax, Missing: "tables for a node of the sequencer", Present: "the tables of the sequencer are"}
+var known = migrate.Range{Min: schemaMin, Max: schemaMax, Missing: "tables for a node of the sequencer", Present: "the tables of the sequencer are"}
 
 // OpenError reports that the tables cannot be removed, because work is unfinished.
 type OpenError struct {

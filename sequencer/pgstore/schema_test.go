@@ -10,10 +10,10 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
-	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/sender"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
-	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // SchemaMax is the version of the newest migration.
@@ -46,7 +46,7 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := down(); !errors.As(err, &open) || *open != (pgstore.OpenError{Intents: 1, Dispatches: 1}) {
 		t.Errorf("with open work: %v, want an OpenError with one of each", err)
 	}
-	write(t, s, sequencer.Change{Contract: "k", Over: []ledger.Intent{{Owner: "x", Sequence: number(1)}}, Sender: &sender.Store{Results: []sender.Result{{Sequence: number(1)}}}})
+	write(t, s, core.Change{Contract: "k", Over: []ledger.Intent{{Owner: "x", Sequence: number(1)}}, Sender: &sender.Store{Results: []sender.Result{{Sequence: number(1)}}}})
 	if err := down(); err != nil {
 		t.Fatal(err)
 	}

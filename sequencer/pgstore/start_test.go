@@ -13,23 +13,24 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/sender"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
-	"github.com/conchhq/conch/sequencer/sender"
 )
 
 func number(n uint64) ledger.Sequence { return ledger.Sequence{Lineage: 7, Counter: n} }
 
 // submitted is a change with an intent.
-func submitted(n uint64, key string) sequencer.Change {
-	return sequencer.Change{Contract: "k", Sender: &sender.Store{Intents: []sender.IntentRow{{Sequence: number(n), Key: key, Payload: []byte("pay")}}}}
+func submitted(n uint64, key string) core.Change {
+	return core.Change{Contract: "k", Sender: &sender.Store{Intents: []sender.IntentRow{{Sequence: number(n), Key: key, Payload: []byte("pay")}}}}
 }
 
-func marked(m sender.Mark) sequencer.Change {
-	return sequencer.Change{Contract: "k", Sender: &sender.Store{Marks: []sender.Mark{m}}}
+func marked(m sender.Mark) core.Change {
+	return core.Change{Contract: "k", Sender: &sender.Store{Marks: []sender.Mark{m}}}
 }
 
-func write(t testing.TB, s sequencer.Store, changes ...sequencer.Change) {
+func write(t testing.TB, s sequencer.Store, changes ...core.Change) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -38,7 +39,7 @@ func write(t testing.TB, s sequencer.Store, changes ...sequencer.Change) {
 	}
 }
 
-func load(t testing.TB, s sequencer.Store) sequencer.Stored {
+func load(t testing.TB, s sequencer.Store) core.Stored {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -50,7 +51,7 @@ func load(t testing.TB, s sequencer.Store) sequencer.Stored {
 }
 
 // counters are those of the open intents.
-func counters(s sequencer.Stored) (all []uint64) {
+func counters(s core.Stored) (all []uint64) {
 	for _, in := range s.Intents {
 		all = append(all, in.Sequence.Counter)
 	}
@@ -65,7 +66,7 @@ func TestAStaleHolderStoresNothing(t *testing.T) {
 	old := begin(t, first, 1)
 	write(t, old, submitted(1, "a"))
 	run(t, db.Connect(t), `SELECT public.mint(2)`)
-	if _, err := old.Write(t.Context(), []sequencer.Change{submitted(2, "b")}); !errors.Is(err, fence.ErrStale) || !errors.Is(err, sequencer.ErrOver) {
+	if _, err := old.Write(t.Context(), []core.Change{submitted(2, "b")}); !errors.Is(err, fence.ErrStale) || !errors.Is(err, sequencer.ErrOver) {
 		t.Errorf("the stale holder's write: %v, want ErrStale and ErrOver", err)
 	}
 	if _, err := first.Begin(t.Context(), token(1)); !errors.Is(err, fence.ErrStale) {
@@ -88,7 +89,7 @@ func TestALaterStartEndsTheOneBefore(t *testing.T) {
 	old := begin(t, d, 1)
 	write(t, old, submitted(1, "a"))
 	fresh := begin(t, d, 1)
-	if _, err := old.Write(t.Context(), []sequencer.Change{submitted(2, "b")}); !errors.Is(err, pgstore.ErrLate) || !errors.Is(err, sequencer.ErrOver) {
+	if _, err := old.Write(t.Context(), []core.Change{submitted(2, "b")}); !errors.Is(err, pgstore.ErrLate) || !errors.Is(err, sequencer.ErrOver) {
 		t.Errorf("a write of the earlier start: %v, want ErrLate", err)
 	}
 	write(t, fresh, submitted(3, "c"))
@@ -109,7 +110,7 @@ func TestAStartWaitsForAWriteUnderWay(t *testing.T) {
 	run(t, blocker, `SELECT FROM conch.sequencer_intents FOR UPDATE`)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := old.Write(t.Context(), []sequencer.Change{marked(sender.Mark{Sequence: number(1), Failures: 2})})
+		_, err := old.Write(t.Context(), []core.Change{marked(sender.Mark{Sequence: number(1), Failures: 2})})
 		ended <- err
 	}()
 	waits(t, db, 1)
@@ -163,7 +164,7 @@ func TestALateWriteUndoesNothing(t *testing.T) {
 		END $$`)
 	proxy, url := db.Proxy(t)
 	slow := begin(t, opened(t, pg.Config{URL: url, AppName: "slow"}), 1)
-	dispatched := func(name byte) sequencer.Change {
+	dispatched := func(name byte) core.Change {
 		return marked(sender.Mark{Sequence: number(1), Dispatched: ledger.Hash{name}})
 	}
 	write(t, slow, submitted(1, "a"), dispatched(1))
@@ -172,7 +173,7 @@ func TestALateWriteUndoesNothing(t *testing.T) {
 	ctx, giveUp := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := slow.Write(ctx, []sequencer.Change{dispatched(2)})
+		_, err := slow.Write(ctx, []core.Change{dispatched(2)})
 		ended <- err
 	}()
 	waits(t, db, 1)
@@ -206,7 +207,7 @@ func TestTwoNodesInOneDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Write(t.Context(), []sequencer.Change{submitted(2, "b")}); !errors.Is(err, pgstore.ErrTaken) || !errors.Is(err, sequencer.ErrOver) {
+	if _, err := s.Write(t.Context(), []core.Change{submitted(2, "b")}); !errors.Is(err, pgstore.ErrTaken) || !errors.Is(err, sequencer.ErrOver) {
 		t.Errorf("the other node's write: %v, want ErrTaken", err)
 	}
 	change := submitted(2, "b")
@@ -221,7 +222,7 @@ func TestWritesTakeTurns(t *testing.T) {
 	var writers sync.WaitGroup
 	for i := range uint64(20) {
 		writers.Go(func() {
-			if _, err := s.Write(t.Context(), []sequencer.Change{submitted(i, fmt.Sprint(i))}); err != nil {
+			if _, err := s.Write(t.Context(), []core.Change{submitted(i, fmt.Sprint(i))}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/core"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -25,7 +26,7 @@ var _ sequencer.Store = (*Store)(nil)
 
 // Write implements [sequencer.Store], in one round trip and one transaction. The error wraps fence.ErrStale if the
 // leadership is over, is ErrLate or ErrTaken, or leaves the outcome unknown: then the same changes may be written again.
-func (s *Store) Write(ctx context.Context, changes []sequencer.Change) (twice []sequencer.Twice, err error) {
+func (s *Store) Write(ctx context.Context, changes []core.Change) (twice []core.Twice, err error) {
 	all := fold(changes)
 	contracts := make([]string, len(all))
 	for i, one := range all {
@@ -78,7 +79,7 @@ const byIndex = `, set_config('enable_seqscan', 'off', true), set_config('enable
 	set_config('enable_mergejoin', 'off', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
 
 // queue adds the statements of a contract: those that have something to do.
-func (s *sum) queue(batch *pgx.Batch, twice *[]sequencer.Twice) error {
+func (s *sum) queue(batch *pgx.Batch, twice *[]core.Twice) error {
 	s.queueIntents(batch, twice)
 	if err := s.queueContents(batch); err != nil {
 		return err

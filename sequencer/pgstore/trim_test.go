@@ -10,15 +10,16 @@ import (
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/sequencer"
-	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/internal/book"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/sender"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
-	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // ended is an intent that has ended.
-func ended(n uint64, key string) sequencer.Change {
+func ended(n uint64, key string) core.Change {
 	c := submitted(n, key)
 	c.Sender.Results = []sender.Result{{Sequence: number(n), Why: "late"}}
 	return c
@@ -94,14 +95,14 @@ func TestTrimReadsWhatItForgets(t *testing.T) {
 			d := opened(t, db.Config())
 			s := begin(t, d, 1)
 			conn := db.Connect(t)
-			write(t, s, many(0, kept+old, func(c *sequencer.Change, owner *sender.Store, b *book.Change, n int) {
+			write(t, s, many(0, kept+old, func(c *core.Change, owner *sender.Store, b *book.Change, n int) {
 				insert(c, owner, &book.Change{}, n)
 				owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n)), Confirmed: true, Assembled: hashed(n)})
 				b.Landed = append(b.Landed, book.Landed{Assembled: hashed(n), Whole: owner.Grants[len(owner.Grants)-1].Whole})
 				b.Added = append(b.Added, domain.State{ID: ledger.StateID(hashed(n)), Assembled: hashed(n)})
 				c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
 			}))
-			write(t, s, many(kept, kept+old, func(_ *sequencer.Change, _ *sender.Store, b *book.Change, n int) {
+			write(t, s, many(kept, kept+old, func(_ *core.Change, _ *sender.Store, b *book.Change, n int) {
 				b.Removed, b.Spent = append(b.Removed, ledger.StateID(hashed(n))), append(b.Spent, hashed(n))
 			}))
 			run(t, conn, `UPDATE conch.sequencer_intents SET ended_at = ended_at - interval '1 day' WHERE sequence >= $1`, last(kept))
@@ -135,7 +136,7 @@ func TestContentsOfBefore(t *testing.T) {
 	db := pgtest.New(t)
 	d := opened(t, db.Config())
 	s := begin(t, d, 1)
-	write(t, s, many(0, 4, func(c *sequencer.Change, owner *sender.Store, b *book.Change, n int) {
+	write(t, s, many(0, 4, func(c *core.Change, owner *sender.Store, b *book.Change, n int) {
 		insert(c, owner, &book.Change{}, n)
 		if n != 3 {
 			owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n)), Confirmed: true, Assembled: hashed(n)})

@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
-	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/internal/core"
 	"github.com/conchhq/conch/sequencer/pgstore"
 )
 
@@ -20,7 +20,7 @@ func TestTheAnswerOfACommitIsLost(t *testing.T) {
 	proxy, url := db.Proxy(t)
 	s := begin(t, opened(t, pg.Config{URL: url}), 1)
 	write(t, s, submitted(1, "a")) // there is a connection
-	changes := []sequencer.Change{submitted(2, "b"), submitted(3, "a")}
+	changes := []core.Change{submitted(2, "b"), submitted(3, "a")}
 	proxy.Blackhole(tcpproxy.ToClient)
 	ended := make(chan error, 1)
 	go func() {
@@ -40,7 +40,7 @@ func TestTheAnswerOfACommitIsLost(t *testing.T) {
 	proxy.Heal()
 	before := load(t, s)
 	twice, err := s.Write(t.Context(), changes)
-	if want := []sequencer.Twice{{Contract: "k", Sequence: number(3)}}; err != nil || !reflect.DeepEqual(twice, want) {
+	if want := []core.Twice{{Contract: "k", Sequence: number(3)}}; err != nil || !reflect.DeepEqual(twice, want) {
 		t.Errorf("the second time: twice %v, error %v; want %v", twice, err, want)
 	}
 	if after := load(t, s); !reflect.DeepEqual(after, before) {
@@ -57,7 +57,7 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 	s := begin(t, d, 1)
 	l.EndsWaits()
 	l.Waits("nobody")
-	store := func() error { _, err := s.Write(t.Context(), []sequencer.Change{submitted(1, "a")}); return err }
+	store := func() error { _, err := s.Write(t.Context(), []core.Change{submitted(1, "a")}); return err }
 	for _, c := range []struct {
 		what string
 		do   func() error

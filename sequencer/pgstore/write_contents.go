@@ -3,7 +3,7 @@ package pgstore
 import (
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/sequencer/wire"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 )
 
 // queueContents stores contents that are not there, and notes since when nobody needs some. It comes before the dispatches are

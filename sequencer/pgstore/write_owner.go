@@ -3,13 +3,13 @@ package pgstore
 import (
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/sequencer"
-	"github.com/conchhq/conch/sequencer/sender"
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/sender"
 )
 
 // queueIntents stores intents in their order. Of those with a key that has a row, and of those that are stored already,
 // nothing changes; then the first are found by having no row.
-func (s *sum) queueIntents(batch *pgx.Batch, twice *[]sequencer.Twice) {
+func (s *sum) queueIntents(batch *pgx.Batch, twice *[]core.Twice) {
 	if len(s.intents) == 0 {
 		return
 	}
@@ -31,7 +31,7 @@ func (s *sum) queueIntents(batch *pgx.Batch, twice *[]sequencer.Twice) {
 		s.contract, sequences).Query(func(rows pgx.Rows) error {
 		var second []byte
 		_, err := pgx.ForEachRow(rows, []any{&second}, func() error {
-			*twice = append(*twice, sequencer.Twice{Contract: s.contract, Sequence: sequenceOf(second)})
+			*twice = append(*twice, core.Twice{Contract: s.contract, Sequence: sequenceOf(second)})
 			return nil
 		})
 		return err

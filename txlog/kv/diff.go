@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // change is what happens to one key. One of before and after may be no value.
@@ -49,12 +49,12 @@ func (d *draft) diff() ([]byte, error) {
 		}
 	}
 	switch {
-	case len(out) > txlog.MostDiff:
-		return nil, limit("it changes " + strconv.Itoa(len(out)) + " bytes, with the values before, of " + strconv.Itoa(txlog.MostDiff) + " at most: do less in one goal")
-	case size > MostContent && size > d.of.size:
-		return nil, limit("the store would have " + strconv.Itoa(size) + " bytes, of " + strconv.Itoa(MostContent) + " at most: delete something first")
-	case count > MostKeys && count > d.of.values.count:
-		return nil, limit("the store would have " + strconv.Itoa(count) + " keys, of " + strconv.Itoa(MostKeys) + " at most: delete some first")
+	case len(out) > limits.MostDiff:
+		return nil, limit("it changes " + strconv.Itoa(len(out)) + " bytes, with the values before, of " + strconv.Itoa(limits.MostDiff) + " at most: do less in one goal")
+	case size > mostContent && size > d.of.size:
+		return nil, limit("the store would have " + strconv.Itoa(size) + " bytes, of " + strconv.Itoa(mostContent) + " at most: delete something first")
+	case count > mostKeys && count > d.of.values.count:
+		return nil, limit("the store would have " + strconv.Itoa(count) + " keys, of " + strconv.Itoa(mostKeys) + " at most: delete some first")
 	}
 	return out, nil
 }

@@ -51,8 +51,8 @@ func parseGoal(goal []byte) (ops []op, alone bool, err error) {
 	if json.Unmarshal(list, &all) != nil || len(all) == 0 {
 		return nil, false, bad(`"ops" is a list of operations`)
 	}
-	if len(all) > MostOps {
-		return nil, false, limit(strconv.Itoa(len(all)) + " operations, of " + strconv.Itoa(MostOps) + " at most in one goal")
+	if len(all) > mostOps {
+		return nil, false, limit(strconv.Itoa(len(all)) + " operations, of " + strconv.Itoa(mostOps) + " at most in one goal")
 	}
 	for i, raw := range all {
 		fields, err := object(raw)
@@ -85,7 +85,7 @@ func parseOp(fields map[string]json.RawMessage) (o op, err error) {
 		return o, bad(`"key" is missing: ` + o.kind + ` names one, such as "key":"flags/dark"`)
 	}
 	if o.key = text(fields["key"]); !isKey([]byte(o.key)) {
-		return o, bad(`"key" is a text of 1 to ` + strconv.Itoa(MostKey) + " bytes, without control characters")
+		return o, bad(`"key" is a text of 1 to ` + strconv.Itoa(mostKey) + " bytes, without control characters")
 	}
 	if o.kind == "put" || o.kind == "cas" {
 		if o.value, err = valueOf(fields, "value", "base64"); err != nil {

@@ -103,15 +103,15 @@ func entry(key, v string) Entry {
 }
 
 func (s view) list(fields map[string]json.RawMessage, budget *txlog.Budget) ([]byte, error) {
-	prefix, after, most := text(fields["prefix"]), text(fields["after"]), Listed
+	prefix, after, most := text(fields["prefix"]), text(fields["after"]), listed
 	for _, name := range sortedNames(fields) {
 		switch name {
 		case "prefix", "after":
 		case "limit":
 			if json.Unmarshal(fields[name], &most) != nil || most < 1 {
-				return nil, malformed(`"limit" is a number from 1 to ` + strconv.Itoa(MostListed))
+				return nil, malformed(`"limit" is a number from 1 to ` + strconv.Itoa(mostListed))
 			}
-			most = min(most, MostListed)
+			most = min(most, mostListed)
 		default:
 			return nil, malformed("a list has no field " + strconv.Quote(name) + `: it has "prefix", "limit" and "after"`)
 		}
@@ -128,7 +128,7 @@ func (s view) list(fields map[string]json.RawMessage, budget *txlog.Budget) ([]b
 		}
 		e := entry(v.key(), v.text())
 		size += len(v.key()) + len(v.text())*4/3
-		if len(out.Entries) == most || size > MostAnswer && len(out.Entries) > 0 {
+		if len(out.Entries) == most || size > mostAnswer && len(out.Entries) > 0 {
 			out.More, out.After = true, out.Entries[len(out.Entries)-1].Key
 			break
 		}

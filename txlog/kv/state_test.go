@@ -17,6 +17,7 @@ import (
 
 	"github.com/conchhq/conch/internal/storytest"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // Diffs and snapshots never change their bytes: they are in logs and on disks. Another form is another machine.
@@ -80,10 +81,10 @@ func TestBadDiffs(t *testing.T) {
 		"out of order":            {append(bytes.Clone(ok), appendChange(nil, change{"aa", "", "j1"})...), txlog.ErrMalformed},
 		"no change":               {appendChange(nil, change{"a", "j1", "j1"}), txlog.ErrMalformed},
 		"a value of no kind":      {appendChange(nil, change{"b", "", "1"}), txlog.ErrMalformed},
-		"a value, too large":      {appendChange(nil, change{"b", "", "b" + strings.Repeat("x", MostValue+1)}), txlog.ErrMalformed},
+		"a value, too large":      {appendChange(nil, change{"b", "", "b" + strings.Repeat("x", mostValue+1)}), txlog.ErrMalformed},
 		"no key":                  {appendChange(nil, change{"", "", "j1"}), txlog.ErrMalformed},
 		"a key of two lines":      {appendChange(nil, change{"b\n", "", "j1"}), txlog.ErrMalformed},
-		"a key, too long":         {appendChange(nil, change{strings.Repeat("k", MostKey+1), "", "j1"}), txlog.ErrMalformed},
+		"a key, too long":         {appendChange(nil, change{strings.Repeat("k", mostKey+1), "", "j1"}), txlog.ErrMalformed},
 		"a key that is no text":   {appendChange(nil, change{"\xff", "", "j1"}), txlog.ErrMalformed},
 		"cut off":                 {ok[:len(ok)-1], txlog.ErrMalformed},
 		"cut off within a number": {append(bytes.Clone(ok), 0x80), txlog.ErrMalformed},
@@ -120,7 +121,7 @@ func TestBadSnapshots(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := empty()
-	text := strings.Repeat("x", MostValue-2)
+	text := strings.Repeat("x", mostValue-2)
 	put := func(key, value string) string { return fmt.Sprintf(`{"op":"put","key":%q,"value":%q}`, key, value) }
 	list := func(n int, op func(i int) string) string {
 		all := make([]string, n)
@@ -133,10 +134,10 @@ func TestLimits(t *testing.T) {
 	for i, c := range []struct{ goal, says string }{
 		{put("large", text), ""},
 		{put("large", text+"x"), "limit: a value of 32769 bytes"},
-		{put(strings.Repeat("k", MostKey), "1"), ""},
-		{put(strings.Repeat("k", MostKey+1), "1"), "bad goal"},
-		{list(MostOps, add), ""},
-		{list(MostOps+1, add), "limit: 101 operations"},
+		{put(strings.Repeat("k", mostKey), "1"), ""},
+		{put(strings.Repeat("k", mostKey+1), "1"), "bad goal"},
+		{list(mostOps, add), ""},
+		{list(mostOps+1, add), "limit: 101 operations"},
 		{"{\"op\":\"put\",\"key\":\"large\",\"value\":\"\xff\"}", "bad goal: it is no text"},
 	} {
 		o := do(t, s, c.goal)
@@ -150,7 +151,7 @@ func TestLimits(t *testing.T) {
 	if o := do(t, s, list(40, func(i int) string { return fmt.Sprintf(`{"op":"delete","key":"big%d"}`, i) })); !strings.HasPrefix(o.Fault, "limit: it changes 13") {
 		t.Errorf("a large diff: %s", o.Fault)
 	}
-	s.size += MostContent // as if more were there
+	s.size += mostContent // as if more were there
 	if o := do(t, s, put("one more", "1")); !strings.HasPrefix(o.Fault, "limit: the store would have") {
 		t.Errorf("a full store: %q", o.Fault)
 	}
@@ -163,7 +164,7 @@ func TestLimits(t *testing.T) {
 func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	t.Parallel()
 	s := empty()
-	for i := range MostKeys {
+	for i := range mostKeys {
 		s.values.put(holds(fmt.Sprint(i), "j1"))
 	}
 	if o := s.Execute([]byte(`{"op":"put","key":"x","value":1}`), nil); !strings.Contains(o.Fault, "keys, of 524288") {
@@ -182,7 +183,7 @@ func TestListsGoOn(t *testing.T) {
 	var want []string
 	for i := range 300 {
 		key := fmt.Sprintf("k/%03d", i)
-		size := []int{1, 100, MostValue - 2}[i%3]
+		size := []int{1, 100, mostValue - 2}[i%3]
 		want = append(want, key)
 		do(t, s, fmt.Sprintf(`{"op":"put","key":%q,"value":%q}`, key, strings.Repeat("x", size)))
 	}
@@ -194,7 +195,7 @@ func TestListsGoOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			l = List{}
-			if err := json.Unmarshal(answer, &l); err != nil || len(answer) > MostAnswer+1000 || len(l.Entries) > min(most, MostListed) || l.More && len(l.Entries) == 0 {
+			if err := json.Unmarshal(answer, &l); err != nil || len(answer) > mostAnswer+1000 || len(l.Entries) > min(most, mostListed) || l.More && len(l.Entries) == 0 {
 				t.Fatalf("an answer of %d bytes with %d entries: %v", len(answer), len(l.Entries), err)
 			}
 			for _, e := range l.Entries {
@@ -359,13 +360,13 @@ func TestNoGoalTakesTooManySteps(t *testing.T) {
 		ops = append(ops, fmt.Sprintf(`{"op":"put","key":"k%d","value":%s}`, i, value))
 	}
 	goal := []byte(`{"ops":[` + strings.Join(ops, ",") + `]}`)
-	if o := txlog.Run(New(), goal); o.Fault != "" || len(goal) > txlog.MostGoal || len(o.Diff) < 8*MostValue*9/10 {
+	if o := txlog.Run(New(), goal); o.Fault != "" || len(goal) > txlog.MostGoal || len(o.Diff) < 8*mostValue*9/10 {
 		t.Errorf("a goal of %d bytes, with a diff of %d: %q", len(goal), len(o.Diff), o.Fault)
 	}
-	if o := txlog.RunWithin(New(), goal, txlog.MostSteps/3); o.Fault != "" {
+	if o := txlog.RunWithin(New(), goal, limits.MostSteps/3); o.Fault != "" {
 		t.Errorf("with a third of the steps: %q", o.Fault)
 	}
-	if o := txlog.RunWithin(New(), goal, txlog.MostSteps/4); o.Fault == "" {
+	if o := txlog.RunWithin(New(), goal, limits.MostSteps/4); o.Fault == "" {
 		t.Error("the values cost nothing")
 	}
 }

@@ -17,7 +17,7 @@ const (
 )
 
 func isValue(v []byte) bool {
-	return len(v) == 0 || len(v) <= 1+MostValue && (v[0] == isJSON || v[0] == isBytes)
+	return len(v) == 0 || len(v) <= 1+mostValue && (v[0] == isJSON || v[0] == isBytes)
 }
 
 // isKey reports whether a text can be a key: it can be printed on one line, and typed.
@@ -27,7 +27,7 @@ func isKey(key []byte) bool {
 			return false
 		}
 	}
-	return len(key) > 0 && len(key) <= MostKey && utf8.Valid(key)
+	return len(key) > 0 && len(key) <= mostKey && utf8.Valid(key)
 }
 
 // jsonValue returns a value of JSON in its one form: no spaces, names sorted, numbers as short as they can be.
@@ -55,8 +55,8 @@ func jsonValue(raw json.RawMessage) (string, error) {
 }
 
 func fitting(v string) (string, error) {
-	if len(v) > 1+MostValue {
-		return "", limit("a value of " + strconv.Itoa(len(v)-1) + " bytes, of " + strconv.Itoa(MostValue) + " at most")
+	if len(v) > 1+mostValue {
+		return "", limit("a value of " + strconv.Itoa(len(v)-1) + " bytes, of " + strconv.Itoa(mostValue) + " at most")
 	}
 	return v, nil
 }

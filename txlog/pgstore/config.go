@@ -5,18 +5,40 @@ import (
 
 	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
-// Config configures an [Authority]. What has no default is required.
+// Config configures a [Member]. What has no default is required.
 type Config struct {
+	Self string             // this node's name
+	Log  txlog.ID           // as Create was told
+	New  func() txlog.State // makes an empty state, of the genesis' machine
+	// Trouble is called with the error of each try that has failed and is made again; nil: nobody wants to know.
+	Trouble func(error)
+	Poll    time.Duration // from one look for new entries to the next if no notification comes (default 1s)
+}
+
+// Validate returns an error that lists every fault.
+func (c Config) Validate() error {
+	f := faults.List{Of: "txlog/pgstore: "}
+	f.Add(c.Self == "" || len(c.Self) > limits.MostName, "a member's name has 1 to %d bytes", limits.MostName)
+	f.Add(c.Log.IsZero(), "the log is missing: Genesis.ID names it")
+	f.Add(c.New == nil, "a maker of states is required")
+	f.Add(c.Poll < 0, "the time between two looks is below 0")
+	return f.All()
+}
+
+// settings are those of an authority.
+type settings struct {
 	// At is the place up to which the user knows the log: the facts begin after it. Genesis.Start is the log's beginning.
 	At txlog.Position
 	// Tell is called with each fact, in order, from one goroutine. It may call the authority's methods, but not wait for them.
-	Tell func(txlog.Fact)
+	Tell func(authority.Fact)
 	// Trouble is called with the error of each try that has failed and is made again, from the same goroutine; nil: nobody
 	// wants to know.
 	Trouble func(error)
-	Poll    time.Duration // from one look for new entries to the next if no notification comes (default 1s)
+	Poll    time.Duration
 }
 
 const (
@@ -29,7 +51,7 @@ const (
 )
 
 // withDefaults returns the configuration with its zero fields set.
-func (c Config) withDefaults() Config {
+func (c settings) withDefaults() settings {
 	if c.Poll == 0 {
 		c.Poll = time.Second
 	}
@@ -39,8 +61,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate returns an error that lists every fault.
-func (c Config) Validate() error {
+// check returns an error that lists every fault.
+func (c settings) check() error {
 	f := faults.List{Of: "txlog/pgstore: "}
 	f.Add(c.At.Log.IsZero() || c.At.Hash.IsZero(), "the place in the log is missing: it begins with Genesis.Start")
 	f.Add(c.Tell == nil, "nobody hears the facts: Tell is missing")

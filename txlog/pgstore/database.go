@@ -38,11 +38,11 @@ func Open(ctx context.Context, at Connection, most int) (*Database, error) {
 // Close closes the connections after the statements under way have ended.
 func (d *Database) Close() { d.pools.Close() }
 
-// Check returns a [*SchemaError] if this program cannot work with the tables.
+// Check returns an error that says why if this program cannot work with the tables.
 func (d *Database) Check(ctx context.Context) error {
-	version, err := migrate.Version(ctx, d.pools.Readers, Migrations())
+	version, err := migrate.Version(ctx, d.pools.Readers, migrations())
 	if err == nil && !known.Fits(version) {
-		err = &SchemaError{Version: version}
+		err = &schemaError{Version: version}
 	}
 	return err
 }

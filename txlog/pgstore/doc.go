@@ -3,14 +3,18 @@
 //
 //	db, err := pgstore.Open(ctx, pgstore.Connection{URL: …}, 2)
 //	err = db.Create(ctx, genesis, "log:flags")           // once, by a person
-//	a, err := db.Authority(pgstore.Config{At: copy.Position(), Tell: …})
-//	go a.Run(ctx)                                        // on every member
-//	err = a.Lead(ctx, token)                             // as long as this node leads the scope
+//	m, err := db.Member(ctx, pgstore.Config{Self: "a", Log: genesis.ID(), New: kv.New})
+//	go m.Run(ctx)                                        // on every node
+//	err = m.Lead(ctx, token)                             // as long as this node leads the scope
+//	answer, err := m.Goal(ctx, "order 7", goal, 0)
+//
+// A [Member] has a copy of the log in memory, made of all its entries. [Member.Query] answers from it, [Member.Fresh] with everything that was
+// acknowledged before. Nobody performs what goals ask for outside of the log (txlog.Effect): a state machine that has effects needs package quorum.
 //
 // # Terms
 //
-// The term of the log is the epoch of the scope. Who leads comes from outside: Campaign does nothing, and the node passes the
-// token of its leadership to Lead. A token leads once: if the log has an entry of its epoch or a later one, Lead refuses.
+// The term of the log is the epoch of the scope. Who leads comes from outside: the node passes the token of its leadership to Lead. A token
+// leads once: if the log has an entry of its epoch or a later one, Lead refuses.
 //
 //	following ──Lead──▶ reading all, fenced ──▶ Leads ──▶ leading ──▶ Deposed ──▶ following
 //	    ▲                        │                            yields, CN001, or an entry of somebody else

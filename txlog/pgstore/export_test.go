@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -24,6 +25,23 @@ func (d *Database) Flush(ctx context.Context) error {
 	_, other := d.pools.Readers.Exec(ctx, flush)
 	return errors.Join(err, other)
 }
+
+// SchemaMax is the version of the newest migration that is known.
+const SchemaMax = schemaMax
+
+// Migrations returns those of the tables.
+func Migrations() migrate.Set { return migrations() }
+
+// What the tests of the authority use.
+type (
+	Authority = dbAuthority
+	Settings  = settings
+
+	SchemaError = schemaError
+)
+
+// Authority returns the authority of a node.
+func (d *Database) Authority(c Settings) (*Authority, error) { return d.authority(c) }
 
 // Waiting takes the inputs that wait, and returns how many there were.
 func (a *Authority) Waiting() int { return len(a.inbox.Take()) }

@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
 	"github.com/conchhq/conch/txlog/pgstore"
 )
 
@@ -60,7 +61,7 @@ func TestAChangedDatabaseIsFound(t *testing.T) {
 				t.Errorf("the node ended with %v, want %v", err, c.want)
 			}
 			for _, f := range n.took() {
-				if _, is := f.(txlog.Stored); is {
+				if _, is := f.(authority.Stored); is {
 					t.Errorf("told %+v", f)
 				}
 			}
@@ -93,7 +94,7 @@ func TestSomebodyElseWrites(t *testing.T) {
 			if err := receive(t, ended); !errors.Is(err, pgstore.ErrTaken) {
 				t.Errorf("the leadership ended with %v, want %v", err, pgstore.ErrTaken)
 			}
-			n.hears("it is deposed", func(f txlog.Fact) bool { return f == txlog.Deposed{Term: 2} })
+			n.hears("it is deposed", func(f authority.Fact) bool { return f == authority.Deposed{Term: 2} })
 		})
 	}
 }
@@ -122,7 +123,7 @@ func TestAnotherScopeDoesNotLead(t *testing.T) {
 		t.Errorf("the same log again: %v", err)
 	}
 	missing := txlog.Genesis{Namespace: "missing"}.Start()
-	a, err := d.Authority(pgstore.Config{At: missing, Tell: func(txlog.Fact) {}})
+	a, err := d.Authority(pgstore.Settings{At: missing, Tell: func(authority.Fact) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,8 +171,8 @@ func TestALogWithAParent(t *testing.T) {
 	if got, s, err := d.Genesis(t.Context(), g.ID()); err != nil || s != scope || !reflect.DeepEqual(got, g) {
 		t.Errorf("the genesis is %+v of scope %q, error %v", got, s, err)
 	}
-	told := make(chan txlog.Fact, 10)
-	a, err := d.Authority(pgstore.Config{At: g.Start(), Tell: func(f txlog.Fact) { told <- f }})
+	told := make(chan authority.Fact, 10)
+	a, err := d.Authority(pgstore.Settings{At: g.Start(), Tell: func(f authority.Fact) { told <- f }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func TestALogWithAParent(t *testing.T) {
 	go func() { ended <- a.Run(ctx) }()
 	token := minted(t, db.Connect(t))
 	go func() { ended <- a.Lead(ctx, token) }()
-	if f := receive(t, told); f != (txlog.Leads{Term: 2}) {
+	if f := receive(t, told); f != (authority.Leads{Term: 2}) {
 		t.Fatalf("told %+v", f)
 	}
 	at := g.Start()
@@ -190,7 +191,7 @@ func TestALogWithAParent(t *testing.T) {
 	}
 	a.Append(r)
 	receive(t, told)
-	if f := receive(t, told); f != (txlog.Committed{Index: 41}) {
+	if f := receive(t, told); f != (authority.Committed{Index: 41}) {
 		t.Errorf("told %+v", f)
 	}
 	all, err := d.Records(ctx, at.Log, 41)
@@ -204,7 +205,7 @@ func TestWhatAnAuthorityRefuses(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	d := created(t, db.Config())
-	if _, err := d.Authority(pgstore.Config{Poll: -1}); err == nil || len(err.(interface{ Unwrap() []error }).Unwrap()) != 3 {
+	if _, err := d.Authority(pgstore.Settings{Poll: -1}); err == nil || len(err.(interface{ Unwrap() []error }).Unwrap()) != 3 {
 		t.Errorf("three faults: %v", err)
 	}
 	n := follows(t, d, time.Second)
@@ -226,7 +227,7 @@ func TestWhatAnAuthorityRefuses(t *testing.T) {
 func TestAnAuthorityThatHasEndedKeepsNothing(t *testing.T) {
 	t.Parallel()
 	d := created(t, pgtest.New(t).Config())
-	a, err := d.Authority(pgstore.Config{At: genesis.Start(), Tell: func(txlog.Fact) {}, Trouble: func(error) {}})
+	a, err := d.Authority(pgstore.Settings{At: genesis.Start(), Tell: func(authority.Fact) {}, Trouble: func(error) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

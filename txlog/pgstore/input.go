@@ -3,6 +3,7 @@ package pgstore
 import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
 )
 
 // input is what happens to a machine: one of the types below.
@@ -76,7 +77,7 @@ type (
 		Records []txlog.Record
 	}
 	// tell tells the user a fact.
-	tell struct{ Fact txlog.Fact }
+	tell struct{ Fact authority.Fact }
 	// ended says that a leadership is over: why, or nil if the node has yielded.
 	ended struct {
 		Ticket uint64

@@ -11,12 +11,13 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
 )
 
-// Authority is one node's part of a log in a database. It is a [txlog.Authority], and safe for concurrent use.
-type Authority struct {
+// dbAuthority says of one node's part of a log what the database has. It is a [authority.Authority], and safe for concurrent use.
+type dbAuthority struct {
 	db  *Database
-	cfg Config
+	cfg settings
 
 	inbox *step.Inbox[input]
 
@@ -33,35 +34,35 @@ type Authority struct {
 	writing map[uint64]context.CancelFunc // of the writes of a leadership, by ticket
 }
 
-var _ txlog.Authority = (*Authority)(nil)
+var _ authority.Authority = (*dbAuthority)(nil)
 
-// Authority returns the authority of a node. It does nothing before Run.
-func (d *Database) Authority(c Config) (*Authority, error) {
-	if err := c.Validate(); err != nil {
+// authority returns the authority of a node. It does nothing before Run.
+func (d *Database) authority(c settings) (*dbAuthority, error) {
+	if err := c.check(); err != nil {
 		return nil, err
 	}
 	c = c.withDefaults()
-	return &Authority{
+	return &dbAuthority{
 		db: d, cfg: c, inbox: step.NewInbox[input](tick{}), turns: map[uint64]chan error{}, writing: map[uint64]context.CancelFunc{},
 		machine: newMachine(c.At, c.Poll),
 	}, nil
 }
 
-// Campaign implements [txlog.Authority], and does nothing: the election of the scope says who leads, and the node passes its
+// Campaign implements [authority.Authority], and does nothing: the election of the scope says who leads, and the node passes its
 // token to Lead.
-func (a *Authority) Campaign() {}
+func (a *dbAuthority) Campaign() {}
 
-// Append implements [txlog.Authority].
-func (a *Authority) Append(r txlog.Record) { a.inbox.Put(appended{Record: r}) }
+// Append implements [authority.Authority].
+func (a *dbAuthority) Append(r txlog.Record) { a.inbox.Put(appended{Record: r}) }
 
-// Confirm implements [txlog.Authority]. Every node may ask.
-func (a *Authority) Confirm(read uint64) { a.inbox.Put(asked{Read: read}) }
+// Confirm implements [authority.Authority]. Every node may ask.
+func (a *dbAuthority) Confirm(read uint64) { a.inbox.Put(asked{Read: read}) }
 
 // Lead leads the log under the token of this node's leadership until ctx ends, and returns nil then, or why it cannot: the
 // error is fence.ErrStale, ErrTaken, ErrScope, ErrSpent, ErrReplaced, ErrStopped, txlog.ErrChain if a record was appended
 // that does not follow, or what Run returns. The facts say when it leads and that it is deposed; when Lead returns, no
 // record is accepted under the token any more. What is being written then may still be stored.
-func (a *Authority) Lead(ctx context.Context, token fence.Token) error {
+func (a *dbAuthority) Lead(ctx context.Context, token fence.Token) error {
 	ended := make(chan error, 1)
 	a.mu.Lock()
 	if a.over != nil {
@@ -85,7 +86,7 @@ func (a *Authority) Lead(ctx context.Context, token fence.Token) error {
 // Run follows the log, and leads it while Lead says so, until ctx ends or the authority can do no more: the error is
 // ErrForked or ErrDamaged then, and the node must not go on with its copy. It may be called once. Nothing is under way when
 // it returns.
-func (a *Authority) Run(ctx context.Context) (err error) {
+func (a *dbAuthority) Run(ctx context.Context) (err error) {
 	a.mu.Lock()
 	again := a.ran
 	a.ran = true
@@ -109,13 +110,13 @@ func (a *Authority) Run(ctx context.Context) (err error) {
 }
 
 // wait returns for how long the machine needs no tick.
-func (a *Authority) wait() (time.Duration, bool) {
+func (a *dbAuthority) wait() (time.Duration, bool) {
 	at, is := a.machine.Due()
 	return at - time.Since(a.began), is
 }
 
 // step feeds the machine, and does what it wants done.
-func (a *Authority) step(ctx context.Context, in input) (err error) {
+func (a *dbAuthority) step(ctx context.Context, in input) (err error) {
 	for _, one := range a.machine.Step(time.Since(a.began), in) {
 		switch one := one.(type) {
 		case tell:
@@ -142,7 +143,7 @@ func (a *Authority) step(ctx context.Context, in input) (err error) {
 }
 
 // write writes until the leadership ends: its connection may be dead, and the next leadership needs one.
-func (a *Authority) write(ctx context.Context, w write) {
+func (a *dbAuthority) write(ctx context.Context, w write) {
 	ctx, cancel := context.WithCancel(ctx)
 	a.writing[w.Ticket] = cancel // the one before has ended
 	a.work.Go(func() {
@@ -151,7 +152,7 @@ func (a *Authority) write(ctx context.Context, w write) {
 	})
 }
 
-func (a *Authority) end(ticket uint64, why error) {
+func (a *dbAuthority) end(ticket uint64, why error) {
 	if cancel := a.writing[ticket]; cancel != nil {
 		cancel()
 		delete(a.writing, ticket)
@@ -166,7 +167,7 @@ func (a *Authority) end(ticket uint64, why error) {
 }
 
 // close ends all leaderships, and those that come.
-func (a *Authority) close(why error) {
+func (a *dbAuthority) close(why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.inbox.Close()
@@ -178,7 +179,7 @@ func (a *Authority) close(why error) {
 }
 
 // listen hears of new records. Notifications may be lost, so Run looks by itself too.
-func (a *Authority) listen(ctx context.Context) {
+func (a *dbAuthority) listen(ctx context.Context) {
 	own := a.cfg.At.Log.String() + ":"
 	err := pg.Listen(ctx, a.db.cfg, []string{channel}, pg.ListenFuncs{
 		Up: func() { a.inbox.Put(noticed{}) },

@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
 )
 
 // machine is one node's part of a log in a database. It is pure, and not safe for concurrent use.
@@ -110,7 +111,7 @@ func (m *machine) Due() (at time.Duration, is bool) {
 
 func (m *machine) do(a action) { m.out = append(m.out, a) }
 
-func (m *machine) tell(f txlog.Fact) { m.do(tell{Fact: f}) }
+func (m *machine) tell(f authority.Fact) { m.do(tell{Fact: f}) }
 
 func (m *machine) id() uint64 {
 	m.ids++
@@ -138,7 +139,7 @@ func (m *machine) end(why error) {
 	m.turn = nil
 	m.reads = reading{another: true}
 	if t.leads {
-		m.tell(txlog.Deposed{Term: m.term})
+		m.tell(authority.Deposed{Term: m.term})
 	}
 	m.do(ended{Ticket: t.ticket, Err: why})
 }

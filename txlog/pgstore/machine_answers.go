@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
 )
 
 // wrote takes the answer to a write. Only a commit is told; without an answer nobody knows, so it is asked for again.
@@ -33,8 +34,8 @@ func (m *machine) wrote(in wrote) {
 // advance tells of records that are committed.
 func (m *machine) advance(records []txlog.Record) {
 	m.at = records[len(records)-1].Position()
-	m.tell(txlog.Stored{Records: records})
-	m.tell(txlog.Committed{Index: m.at.Index})
+	m.tell(authority.Stored{Records: records})
+	m.tell(authority.Committed{Index: m.at.Index})
 }
 
 // pause says when to try again.
@@ -83,7 +84,7 @@ func (m *machine) got(in got) {
 		// Of whom the newest entry is, follows: a hint, since somebody else may lead by now.
 		if last := in.Next[n-1]; last.Term > m.term {
 			m.term = last.Term
-			m.tell(txlog.Deposed{Term: last.Term, Leader: last.Leader})
+			m.tell(authority.Deposed{Term: last.Term, Leader: last.Leader})
 		}
 		m.advance(in.Next)
 	}
@@ -106,7 +107,7 @@ func (m *machine) complete() {
 		return
 	}
 	t.leads, m.term = true, uint64(t.token.Epoch)
-	m.tell(txlog.Leads{Term: m.term})
+	m.tell(authority.Leads{Term: m.term})
 }
 
 // found answers the reads that were asked for before.
@@ -130,7 +131,7 @@ func (m *machine) found(in found) {
 		m.reads.another = true
 	}
 	for _, read := range under {
-		m.tell(txlog.Confirmed{Read: read, Index: in.Newest})
+		m.tell(authority.Confirmed{Read: read, Index: in.Newest})
 	}
 }
 

@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"context"
+	"github.com/conchhq/conch/txlog/internal/authoritytest"
 	"testing"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/txlog/pgstore"
-	"github.com/conchhq/conch/txlog/txlogtest"
 )
 
 // standIn replaces the election's fence, whose schema this wing must not know: a mint raises the epoch, and waits for the
@@ -54,7 +54,7 @@ const patience = 30 * time.Second
 
 const scope = "log:exercise"
 
-var genesis = txlogtest.Genesis("exercise")
+var genesis = authoritytest.Genesis("exercise")
 
 func token(epoch int64) fence.Token {
 	return fence.Token{Scope: scope, Epoch: epoch, Holder: "me", Term: fence.Term{byte(epoch)}}

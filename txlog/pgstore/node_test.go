@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
 	"github.com/conchhq/conch/txlog/pgstore"
 )
 
@@ -21,7 +22,7 @@ type node struct {
 	stop  context.CancelFunc
 
 	mu      sync.Mutex
-	facts   []txlog.Fact // not taken
+	facts   []authority.Fact // not taken
 	kept    []txlog.Record
 	upto    uint64
 	trouble []error
@@ -42,7 +43,7 @@ func follows(t testing.TB, d *pgstore.Database, every time.Duration, kept ...txl
 	if len(kept) > 0 {
 		at = kept[len(kept)-1].Position()
 	}
-	a, err := d.Authority(pgstore.Config{At: at, Poll: every, Tell: n.tell, Trouble: n.troubles})
+	a, err := d.Authority(pgstore.Settings{At: at, Poll: every, Tell: n.tell, Trouble: n.troubles})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,13 +62,13 @@ func follows(t testing.TB, d *pgstore.Database, every time.Duration, kept ...txl
 	return n
 }
 
-func (n *node) tell(f txlog.Fact) {
+func (n *node) tell(f authority.Fact) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch f := f.(type) {
-	case txlog.Stored:
+	case authority.Stored:
 		n.kept = append(n.kept, f.Records...)
-	case txlog.Committed:
+	case authority.Committed:
 		n.upto = f.Index
 	}
 	n.facts = append(n.facts, f)
@@ -95,7 +96,7 @@ func (n *node) troubled() []error {
 }
 
 // took returns the facts since it was last called, after a moment.
-func (n *node) took() []txlog.Fact {
+func (n *node) took() []authority.Fact {
 	select {
 	case <-n.heard:
 	case <-time.After(2 * time.Millisecond):
@@ -114,7 +115,7 @@ func (n *node) knows() (records []txlog.Record, committed uint64) {
 }
 
 // hears waits for a fact, and returns those before it and itself.
-func (n *node) hears(what string, is func(txlog.Fact) bool) (all []txlog.Fact) {
+func (n *node) hears(what string, is func(authority.Fact) bool) (all []authority.Fact) {
 	n.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		for _, f := range n.took() {
@@ -127,16 +128,16 @@ func (n *node) hears(what string, is func(txlog.Fact) bool) (all []txlog.Fact) {
 	return nil
 }
 
-func (n *node) commits(index uint64) []txlog.Fact {
+func (n *node) commits(index uint64) []authority.Fact {
 	n.t.Helper()
-	return n.hears("the commit", func(f txlog.Fact) bool { c, ok := f.(txlog.Committed); return ok && c.Index >= index })
+	return n.hears("the commit", func(f authority.Fact) bool { c, ok := f.(authority.Committed); return ok && c.Index >= index })
 }
 
 // leads leads under a token until the returned function is called, and waits until it does.
 func (n *node) leads(token fence.Token) (ended <-chan error, yield func()) {
 	n.t.Helper()
 	ended, yield = n.tries(token)
-	n.hears("it leads", func(f txlog.Fact) bool { l, ok := f.(txlog.Leads); return ok && l.Term == uint64(token.Epoch) })
+	n.hears("it leads", func(f authority.Fact) bool { l, ok := f.(authority.Leads); return ok && l.Term == uint64(token.Epoch) })
 	return ended, yield
 }
 

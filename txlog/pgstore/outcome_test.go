@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
 )
 
 // atCommit makes each commit of an append wait while somebody holds the advisory lock 7.
@@ -27,14 +28,14 @@ const (
 )
 
 // only checks that records were told once, in order, and nothing else.
-func only(t *testing.T, told []txlog.Fact, want ...txlog.Record) {
+func only(t *testing.T, told []authority.Fact, want ...txlog.Record) {
 	t.Helper()
 	var got []txlog.Record
 	for _, f := range told {
 		switch f := f.(type) {
-		case txlog.Stored:
+		case authority.Stored:
 			got = append(got, f.Records...)
-		case txlog.Committed:
+		case authority.Committed:
 		default:
 			t.Errorf("told %+v", f)
 		}
@@ -164,8 +165,8 @@ func TestOfTwoLeadersOneIsRefused(t *testing.T) {
 	next.Append(kept[0])
 	next.commits(2)
 	told := old.commits(2)
-	if want := []txlog.Fact{
-		txlog.Deposed{Term: 2}, txlog.Deposed{Term: 3, Leader: "me"}, txlog.Stored{Records: kept}, txlog.Committed{Index: 2},
+	if want := []authority.Fact{
+		authority.Deposed{Term: 2}, authority.Deposed{Term: 3, Leader: "me"}, authority.Stored{Records: kept}, authority.Committed{Index: 2},
 	}; !reflect.DeepEqual(told, want) {
 		t.Errorf("the old leader was told %+v, want %+v", told, want)
 	}
@@ -219,9 +220,9 @@ func TestTheNextLeaderHasWhatWasUnderWay(t *testing.T) {
 	})
 	run(t, holder, `SELECT pg_advisory_unlock(7)`)
 	next.tries(receive(t, epoch))
-	told := next.hears("the next one leads", func(f txlog.Fact) bool { _, is := f.(txlog.Leads); return is })
-	if want := []txlog.Fact{
-		txlog.Deposed{Term: 2, Leader: "me"}, txlog.Stored{Records: all}, txlog.Committed{Index: 1}, txlog.Leads{Term: 3},
+	told := next.hears("the next one leads", func(f authority.Fact) bool { _, is := f.(authority.Leads); return is })
+	if want := []authority.Fact{
+		authority.Deposed{Term: 2, Leader: "me"}, authority.Stored{Records: all}, authority.Committed{Index: 1}, authority.Leads{Term: 3},
 	}; !reflect.DeepEqual(told, want) {
 		t.Errorf("told %+v, want %+v", told, want)
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
+	"github.com/conchhq/conch/txlog/internal/limits"
 	"github.com/conchhq/conch/txlog/pgstore"
 )
 
@@ -64,7 +66,7 @@ func TestLargeRecordsComeInSeveralReads(t *testing.T) {
 	n := follows(t, d, poll, all...)
 	_, yield := n.leads(minted(t, db.Connect(t)))
 	for range 20 {
-		all = append(all, after(t, all, 3, txlog.Entry{Kind: txlog.Executed, GoalID: "large", Goal: []byte{byte(len(all))}, Diff: make([]byte, txlog.MostDiff)}))
+		all = append(all, after(t, all, 3, txlog.Entry{Kind: txlog.Executed, GoalID: "large", Goal: []byte{byte(len(all))}, Diff: make([]byte, limits.MostDiff)}))
 		n.Append(all[len(all)-1])
 	}
 	n.commits(21)
@@ -74,5 +76,5 @@ func TestLargeRecordsComeInSeveralReads(t *testing.T) {
 		t.Errorf("%d records of 1 MiB in a read, error %v; want 8 MiB and what is begun", len(got), err)
 	}
 	other := follows(t, opened(t, db.Config()), poll, all[0])
-	only(t, other.hears("all records", func(f txlog.Fact) bool { return f == txlog.Committed{Index: 21} })[1:], all[1:]...)
+	only(t, other.hears("all records", func(f authority.Fact) bool { return f == authority.Committed{Index: 21} })[1:], all[1:]...)
 }

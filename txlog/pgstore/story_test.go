@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/storytest"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
 )
 
 var update = flag.Bool("update", false, "write what the machine does into the stories")
@@ -185,10 +186,10 @@ func (s *script) say(a action) string {
 		s.writes = append(s.writes, a.ID)
 		return fmt.Sprintf("write %s under epoch %d", names(a.Records), a.Token.Epoch)
 	case tell:
-		if stored, is := a.Fact.(txlog.Stored); is {
+		if stored, is := a.Fact.(authority.Stored); is {
 			return "tell Stored " + names(stored.Records)
 		}
-		return fmt.Sprintf("tell %s%+v", strings.TrimPrefix(fmt.Sprintf("%T", a.Fact), "txlog."), a.Fact)
+		return fmt.Sprintf("tell %s%+v", strings.TrimPrefix(fmt.Sprintf("%T", a.Fact), "authority."), a.Fact)
 	case ended:
 		return fmt.Sprintf("leadership %d ended: %v", a.Ticket, a.Err)
 	case troubled:

@@ -10,8 +10,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
+	"github.com/conchhq/conch/txlog/internal/authoritytest"
 	"github.com/conchhq/conch/txlog/pgstore"
-	"github.com/conchhq/conch/txlog/txlogtest"
 )
 
 // room is a database with a log, and its members, each behind a line of its own.
@@ -32,7 +33,7 @@ type member struct {
 	yield func()
 }
 
-func newRoom(t *testing.T, g txlog.Genesis) txlogtest.Room {
+func newRoom(t *testing.T, g txlog.Genesis) authoritytest.Room {
 	t.Helper()
 	db := pgtest.New(t)
 	created(t, db.Config())
@@ -40,7 +41,7 @@ func newRoom(t *testing.T, g txlog.Genesis) txlogtest.Room {
 		t.Fatal("the suite has another log than these tests")
 	}
 	r := &room{t: t, conn: db.Connect(t), members: map[string]*member{}}
-	for _, name := range txlogtest.Names {
+	for _, name := range authoritytest.Names {
 		line, url := db.Proxy(t)
 		m := &member{line: line, cfg: through(url)}
 		r.members[name] = m
@@ -49,7 +50,7 @@ func newRoom(t *testing.T, g txlog.Genesis) txlogtest.Room {
 	return r
 }
 
-func (r *room) Start(name string) (txlog.Authority, []txlog.Record, uint64) {
+func (r *room) Start(name string) (authority.Authority, []txlog.Record, uint64) {
 	m := r.members[name]
 	r.t.Cleanup(func() {
 		if r.t.Failed() && m.node != nil {
@@ -95,9 +96,9 @@ func (r *room) Part(names ...string) {
 	}
 }
 
-func (r *room) Facts(name string) []txlog.Fact { return r.members[name].node.took() }
+func (r *room) Facts(name string) []authority.Fact { return r.members[name].node.took() }
 
 func TestAuthority(t *testing.T) {
 	t.Parallel()
-	txlogtest.ExerciseAuthority(t, newRoom)
+	authoritytest.Exercise(t, newRoom)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/internal/runtest"
-	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/authority"
 	"github.com/conchhq/conch/txlog/pgstore"
 )
 
@@ -61,7 +61,7 @@ func TestAnUnconfirmedCommitIsToldToNobody(t *testing.T) {
 	only(t, leader.commits(2), all[1])
 	only(t, follower.commits(2), all[1])
 	follower.Confirm(2)
-	follower.hears("the read", func(f txlog.Fact) bool { return f == txlog.Confirmed{Read: 2, Index: 2} })
+	follower.hears("the read", func(f authority.Fact) bool { return f == authority.Confirmed{Read: 2, Index: 2} })
 }
 
 // A log is made for certain, or its maker hears that nobody knows.
@@ -124,5 +124,5 @@ func TestAStandbyWithoutTheNewest(t *testing.T) {
 		t.Errorf("a node that was told more ended with %v, want %v", err, pgstore.ErrForked)
 	}
 	lacks.tries(minted(t, behind))
-	lacks.hears("it leads", func(f txlog.Fact) bool { return f == txlog.Leads{Term: 3} })
+	lacks.hears("it leads", func(f authority.Fact) bool { return f == authority.Leads{Term: 3} })
 }

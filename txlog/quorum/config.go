@@ -1,62 +1,72 @@
 package quorum
 
 import (
+	"context"
+	"crypto"
+	"fmt"
 	"time"
 
 	"github.com/conchhq/conch/internal/faults"
+	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum/internal/core"
+	"github.com/conchhq/conch/txlog/store"
 )
 
-// Config configures a [Machine]. What has no default is required.
+// Config configures a [Host]. What has no default is required.
 type Config struct {
-	Self   string // this node's name
-	Store  uint64 // the id of its store: below 2^63
-	Log    txlog.ID
-	Stored Stored        // what the store has kept
-	Have   uint64        // records up to here were verified and kept already, as followers do it
-	Lease  time.Duration // of the act door: Genesis.LeaseMS
-	Seed   uint64        // of the pauses between two campaigns
-	// Look is asked before records are stored that a leader has sent. The first may be at an index that is stored already:
-	// then everything from there on would be replaced. After an error they are not stored.
-	Look func(records []txlog.Record) error
-	// Last says that Look refuses what is stored here and not known to be committed. With it this store may be up to date where others are not,
-	// and would win each election, in vain: the others campaign first, and replace it if they can.
-	Last bool
-	Keep uint64 // committed entries that are kept for members that are behind (default 10,000), and 16 MB of them at most
+	Self string        // this node's name
+	Key  crypto.Signer // with which it signs heads, of ed25519
+	New  func() txlog.State
+	Seed uint64 // of all choices by chance; random, for each start
 
-}
+	Store store.Store
+	Line  transport.Line  // of this log, to the other nodes; open until Run has returned
+	Peers func() []string // the nodes that are connected
 
-func (c Config) withDefaults() Config {
-	if c.Keep == 0 {
-		c.Keep = 10_000
-	}
-	return c
+	// Publish has gossip tell everybody a head of this node, as bytes. nil: there is no gossip.
+	Publish func(head []byte)
+	// Perform performs an effect, after its entry is committed. See Due for how often. After an error it is tried again, as long as this
+	// node may act, and the next one waits: to give one up, return nil. ctx ends within a round when the act door shuts, and has no
+	// deadline, since the door moves on. It must end with ctx. nil: this node performs nothing, and effects wait for one that does.
+	Perform func(ctx context.Context, d Due) error
+	// Tell is told what happens. It is called by the loop, and must not wait. nil: nobody is told.
+	Tell func(Event)
+	// Submits reports whether another node's goals are taken here while this node leads, and those that have waited for that when it comes to
+	// lead; those of members are. nil: everybody's.
+	Submits func(node string) bool
+	// Clock counts while the machine is suspended, and never goes back (default fence.Boottime).
+	Clock func() time.Duration
+
+	GoalTimeout   time.Duration // for which a goal's answer is waited for before others are asked (B8; default 15s)
+	SnapshotEvery uint64        // records from one snapshot to the next (default 10,000)
+	SnapshotAfter uint64        // records behind which a peer is offered a snapshot (default 5,000)
+	Keep          uint64        // entries that are kept for members that are behind (default 10,000)
 }
 
 // Validate returns an error that lists every fault.
 func (c Config) Validate() error {
-	f := faults.List{Of: "quorum: "}
-	f.Add(c.Self == "", "this node has no name")
-	f.Add(c.Store == 0 || c.Store >= 1<<63, "the store's id is %d; it is above 0 and below 2^63", c.Store)
-	f.Add(c.Log.IsZero(), "the log's id is missing")
-	f.Add(c.Lease < 100*time.Millisecond, "a lease of %v is too short: 100ms at least", c.Lease)
-	f.Add(c.Look == nil, "nobody looks at what is to be stored")
+	f := faults.List{Of: "txlog/quorum: "}
+	f.Add(c.Store == nil || c.Line == nil || c.Peers == nil, "a store, a line and the peers are required")
+	f.Join(c.settings().Validate())
 	return f.All()
 }
 
-const (
-	electionTicks = 10        // rounds after which a leader that no majority answers steps down
-	missedBeats   = 3         // rounds without a word of the leader after which it is lost
-	mostMissed    = 8         // the same at most, where leaders were lost that lived
-	calmTicks     = 600       // rounds for which that counts
-	rankTicks     = 2         // rounds between the campaigns of two members
-	mostPause     = 8         // rounds between two campaigns of one member, and up to as many more by chance
-	snapshotTicks = 20        // rounds after which a member that is behind is told again from where to go on
-	mostEntries   = 256 << 10 // bytes of entries in one message, unless one is larger: the beats of other logs wait behind it
-	mostInflight  = 768 << 10 // bytes of entries on their way to one member: more find no room in the queue of the connection
-	mostKept      = 16 << 20  // bytes of entries that are kept for members that are behind
-	mostMessage   = 4 << 20   // bytes of a message that is read
-	mostWaiting   = 10_000    // reads that wait for a majority's answer
-	mostLeap      = 1 << 20   // terms by which a message is ahead of what this member knows: each election begins one. One word must not take all there are
-	mostNumber    = 1 << 62   // a term or an index above it is none: numbers that are added to it overflow nothing
-)
+// settings returns what the core has to know.
+func (c Config) settings() core.Settings {
+	return core.Settings{
+		Self: c.Self, Key: c.Key, New: c.New, Seed: c.Seed, Submits: c.Submits,
+		GoalTimeout: c.GoalTimeout, SnapshotEvery: c.SnapshotEvery, SnapshotAfter: c.SnapshotAfter, Keep: c.Keep,
+	}
+}
+
+// Due is an effect that is to be performed: at least once, one after the other in the order of the keys. It is performed again, by
+// any member, if its leader has died before the log says that it was. Its receiver can refuse the repetition by its name.
+type Due struct {
+	Log txlog.ID
+	txlog.Key
+	txlog.Effect
+}
+
+// Name is the same each time that the effect is performed, and no other one's: as the key of an idempotent call, say.
+func (d Due) Name() string { return fmt.Sprintf("%s/%d/%d", d.Log, d.Index, d.N) }

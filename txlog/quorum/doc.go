@@ -1,85 +1,74 @@
-// Package quorum is the authority of a log whose entries a majority of named members decides on. The decision itself is that
-// of a library, etcd's raft core; what this package has is all around it that a log needs.
+// Package quorum runs one log on one node: as a member, as a follower, or first as the one and then as the other. A majority of named members
+// decides which entry is the next; every node has a copy that it checks entry by entry. Package txlog has the words.
 //
-// A [Machine] is one member. It is pure: inputs go in, and one [Output] comes out of each step, whose order is binding.
+// It is a module of its own, since it imports etcd's raft: who uses another wing downloads none of that.
 //
-//	what is to be kept  ──▶  synced  ──▶  messages are sent, facts are told, the door is moved
+// A [Host] is one node of one log. [New] goes on from what the node's store has (package disk), [Host.Run] takes part until its context ends.
+// [Host.Goal] has a goal executed, [Host.Query] answers from the copy that is here, [Host.Fresh] from what a majority has, [Host.Change] makes
+// other members, [Host.Status] says what is known, and Config.Tell is told what happens.
 //
-// What may be lost without taking back a promise waits in the process's memory for the next sync (Persist.Sync says which). A power cut loses
-// it, and so does a process that is killed.
+//	 Goal, Fresh, Change         Query, Fresh: a view of the copy
+//	        │                       ▲
+//	        ▼                       │
+//	┌──────────────────────────── core ─────────────────────────────┐
+//	│ courier ──goal──▶ member ──append──▶ majority   follower      │
+//	│    ▲                │ ▲                 │           ▲         │
+//	│    └─── applied ────┘ └──── facts ──────┘           │ applied │
+//	└──────────────┬────────────────────────────────┬───────────────┘
+//	          writes, then                     acts and answers
+//	               ▼                                ▼
+//	            store                    line of the transport, gossip
 //
-// So nothing is acknowledged before it is synced (sync-first): inside of a step the library counts on what is only asked to be
-// kept, and nothing of it leaves the machine before it is. [Promises] keep it in a store. They are read once, before a machine is made
-// of them (Config.Stored): it has the library's log in memory.
+// What is in the box is pure: the loop of this package feeds it here, and a simulated world elsewhere.
 //
-// # Who leads
+// # Order
 //
-// A member that has not heard the leader for three rounds forgets it. The one that gossip suggests then campaigns at once,
-// the others in the order of their names, two rounds apart, again after growing pauses. A vote before the vote finds out
-// whether a majority has lost the leader too: if not, nothing happens and the term does not grow. So a suggestion deposes
-// nobody, and a member that was cut off disturbs nobody when it comes back. A leader that no majority answers for ten rounds steps
-// down. Where a leader was lost and goes on in its term, it was slow, as on a machine that has too much to do: then its
-// members wait for twice that silence, eight rounds at most, for a minute. The library's timer, which is random, is never used: a run follows from its inputs and seeds.
+// What a step writes is stored before anything that it says leaves the node, is answered, or is told to the other machines. Entries that a
+// head covers are given to other nodes at once: they are committed, whatever becomes of this node's disk. Stored means that
+// it is on the disk. Two things promise nothing, and may wait in the process's memory for the next write, for about a second
+// (store.Step.Lazy): heads, and the word that entries on the disk are committed. A power cut takes them away, and so does a process that is
+// killed: they come again. While the loop waits for the disk, what comes waits too, and is taken together afterwards: one sync serves many
+// goals. A follower's copy has records before they are stored: nobody reads it then.
 //
-// # The library's switches
+// # Reads
 //
-// Some are set otherwise than by default, and tests show what each is for: a vote before the vote, the check of a leader's
-// majority, no forwarding of proposals (no-forward), and that a leader which is removed steps down. A member's id at the
-// library is that of its store: a node with another disk is another member, until an entry says so (new-disk-new-member).
+// A query is answered from a view, beside the loop, which goes on meanwhile; so many run at a time and no more. For a fresh one the core
+// first says up to where the copy has to come, and the view is taken after it has.
 //
-// # Records and entries
+// # Effects
 //
-// A record is one of the log of package txlog; its indices have no gaps. An entry is one of the library's log: some have no
-// record. A member looks at what the leader sends before it stores it: the entries follow each other, a record is of its
-// entry's term and follows the record before by index and hash, a change of members is the one that its record says, and
-// Config.Look agrees (look-before-storing, a rule of package member). What it refuses is for the library a message that was lost;
-// the leader is told.
+// Config.Perform performs what the goals ask for outside of the log, one after the other: at the leader, after the commit, while its
+// act door is open. Then an entry says so, and nobody does it again.
 //
-// A change of members is joint: majorities of the old and of the new set decide until it has ended, which it does by itself. A
-// second one waits for that, and what was executed after it waits behind it.
-// Nobody writes first to a store that has left. If it asks for votes, since it has missed that end, the leader answers with what it lacks.
+// # What can go wrong
 //
-// # A leader whose memory is wrong
+//	a write or a sync fails           Run returns the store's error, and has said nothing since: the store is closed for good (sync-first)
+//	the store has lost a promise, or has one that cannot be   Run returns ErrLost: the node goes on with another store, and asks to be admitted
+//	the copy's memory is wrong        the copies are made anew from the store
+//	a leader's memory is wrong        its members refuse what it sends; it gives the term up, drops what nobody can count
+//	                                  on, and makes everything anew
+//	a step takes seconds              the last beats are sent again meanwhile: a scrub of a large state deposes nobody
+//	this node is a member no more     it goes on as a follower, from the same store
+//	a member hears no leader for long   it follows: the members may be others by now, who do not speak to it
+//	two processes have one name and key  the store that is heard stays the member's; the other one is refused, and both are told
+//	a node asks for too much            its share of the leader's room is bounded: more goals are refused (txlog.ErrTooMany), and for more
+//	                                  reads it asks again, for five seconds
+//	the leader's own users do           so is theirs, and larger for goals; a read waits for room as well (ErrManyReads)
+//	nobody leads for long               a goal waits at a member for a minute: it is not executed hours later
+//	other members cannot decide         the leader refuses the change, and waits for a store that is about to be admitted (txlog.ErrAway, ErrChanging)
+//	a node asks that the caller does not admit   its goals are refused (Config.Submits, txlog.ErrBarred); it may follow and read
+//	a leader dies after an effect and before its entry   the next one performs it again, by the same name
+//	nobody answers for a goal         the error wraps txlog.ErrUnknown: asked again with the same id, it is executed once
 //
-// What it proposes it has stored itself when the others refuse it. It gives its term up ([GiveUp]) and drops what nobody can
-// count on: else it would win each election in which its disk is needed, with entries that nobody takes.
+// The caller owes a line that is open until Run has returned, the connections to all members and some other nodes, a store
+// that nobody else uses, and the heads and suggestions that gossip brings.
 //
-// # A member that is behind
+// # Inside
 //
-// A leader keeps some thousand entries. A member that lacks older ones is told a place to go on from (Output.Behind), fetches the
-// records up to there as a follower does, which verifies them, and steps [Reached].
+// Package majority is the authority: who leads, and which entry is stored by a majority; etcd's raft core in it decides. Package member executes
+// the goals of the node that leads, and looks at what another leader sends. Package courier brings the goals of a node's users to the leader.
+// Package follower keeps a copy, and gives its history to others. Package wire has what nodes say, and package core joins the machines. They are
+// pure, and lie in txlog/internal and txlog/quorum/internal. Package logworld beside the core has a simulated world around it: conch-lab sim log.
 //
-// # The act door
-//
-// A leader asks its majority each round. Of the questions that a majority has answered, the last one counts: the door closes at the time at
-// which it was sent, plus the lease, less a margin for clocks that do not run alike. That of a new leader opens a lease after its term has
-// begun (hold): one of its voters had answered the last question of the leader before it, so that one's door is shut by then. The machine
-// says from when until when; the loop moves a latch of package fence.
-//
-// # Duties of the caller
-//
-//   - One goroutine steps a machine, with a clock that never goes back and counts suspended time, read after the input was
-//     received. Tick comes each round of 100 ms, after the messages that wait to be read.
-//   - What came together goes in as one [Batch], so that it is synced at once.
-//   - Received.From is the node that the transport says it is.
-//   - The id of a store is drawn at random when the store is made, below 2^63, and never again.
-//   - When Persist.Reset is there, the copy of the log is the one that Reached has spoken of, and nothing comes after it.
-//   - Before Reached, all records up to the place are stored, each verified by a head.
-//   - If a message of a stranger is refused, it may be of a member that an entry not yet here has admitted: a node that has that
-//     entry from elsewhere, verified, steps [Known].
-//
-// # What can fail
-//
-//   - A majority of the stores is gone: nothing is decided any more. The status says how many answer and what a person can do.
-//   - A store is put back to an older state: it breaks its promises. If the leader counts on entries that it had, it is refused with ErrLost.
-//     If it leads, or has elected one that does, without what is committed at another member, both are told (ErrForked, Status.Fork): the
-//     entries are refused, and nobody counts that member. Which of the two is right, or lies, a person has to find out.
-//   - Something cannot be kept: nothing of the step is said, and the store is not used any more.
-//   - A message is malformed, of another log, for another store, of nobody, or contradicts what is here: it is refused, and
-//     its sender named (Output.Refused). The library would panic at some of them. Before a message is decoded it is known to be from a
-//     member's store to this one, and its parts are counted: it costs about twice the memory of the largest message at most.
-//   - The library meets what it takes for impossible: Output.Failed, and the machine does nothing any more.
-//   - A member lies: members are trusted not to, as in every log of this kind. Its records are still looked at.
-//
-// Sources: document 003; requirements B11, B15, V6, V7.
+// Sources: document 003, requirements B8 to B15, V1 to V8.
 package quorum

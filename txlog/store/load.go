@@ -51,8 +51,8 @@ func broken(err error) bool {
 	return errors.Is(err, ErrSync) || errors.Is(err, ErrDamaged) || errors.Is(err, ErrClosed)
 }
 
-// Whole returns the bytes of a snapshot that a view has. The error is ErrGone if it was dropped since.
-func Whole(s Store, k Kept) ([]byte, error) {
+// Read returns the bytes of a snapshot that a view of a store has. The error is ErrGone if it was dropped since.
+func (k Kept) Read(s Store) ([]byte, error) {
 	whole := make([]byte, 0, k.Size)
 	for len(whole) < k.Size {
 		piece, err := s.Piece(k.At.Index, len(whole), k.Size-len(whole))
@@ -65,7 +65,7 @@ func Whole(s Store, k Kept) ([]byte, error) {
 }
 
 func restore(s Store, k Kept, makeState func() txlog.State) (*txlog.Copy, error) {
-	whole, err := Whole(s, k)
+	whole, err := k.Read(s)
 	if err != nil {
 		return nil, err
 	}

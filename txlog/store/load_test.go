@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/storetest"
 	"github.com/conchhq/conch/txlog/store"
-	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
 // A snapshot of a newer program is not damaged: a store that is set aside for it forgets what it has promised.

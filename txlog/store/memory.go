@@ -66,11 +66,11 @@ func (m *Memory) Value(name string) []byte {
 func (m *Memory) Names(prefix string) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return NamesIn(m.values, prefix)
+	return namesIn(m.values, prefix)
 }
 
-// NamesIn returns the names that begin with a prefix, sorted.
-func NamesIn(values map[string][]byte, prefix string) []string {
+// namesIn returns the names that begin with a prefix, sorted.
+func namesIn(values map[string][]byte, prefix string) []string {
 	names := slices.Sorted(maps.Keys(values))
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
 }
@@ -86,7 +86,7 @@ func (m *Memory) Write(step Step) error {
 	if err != nil {
 		return err
 	}
-	if err := CheckNumber(m.values, step.Values); err != nil {
+	if err := step.CheckNumber(m.values); err != nil {
 		return err
 	}
 	kept := m.slots
@@ -102,7 +102,7 @@ func (m *Memory) Write(step Step) error {
 			before = r.Index
 		}
 	}
-	if err := CheckRecords(before, step.Slots); err != nil {
+	if err := step.CheckRecords(before); err != nil {
 		return err
 	}
 	m.set(step)
@@ -196,7 +196,7 @@ func (m *Memory) Keep(at txlog.Position, snapshot []byte, with Step) error {
 	if err != nil {
 		return err
 	}
-	if err := CheckNumber(m.values, with.Values); err != nil {
+	if err := with.CheckNumber(m.values); err != nil {
 		return err
 	}
 	if !known {

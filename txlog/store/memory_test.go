@@ -3,8 +3,8 @@ package store_test
 import (
 	"testing"
 
+	"github.com/conchhq/conch/txlog/internal/storetest"
 	"github.com/conchhq/conch/txlog/store"
-	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
 // A clone has what the store had, and nothing of what is written to either of them is in the other.

@@ -2,14 +2,6 @@ package store
 
 import "github.com/conchhq/conch/txlog"
 
-// The limits of what a store takes.
-const (
-	MostName   = 128      // bytes of a value's name
-	MostValue  = 64 << 10 // bytes of a value
-	MostValues = 10_000   // number of values
-	MostSlot   = 2 << 20  // bytes of a slot
-)
-
 // Store keeps one node's part of one log. One goroutine writes; any number may read meanwhile. A reading copies what it returns
 // and ends, so nobody waits for long: a writer waits for the readings that have begun only when the file has to grow, and a
 // reading never waits for a sync.

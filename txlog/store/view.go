@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // Next returns the view after a step. It is what each store does first. The error is ErrStep.
@@ -39,8 +40,8 @@ func (v View) slots(step Step) (View, error) {
 	}
 	for i, s := range step.Slots {
 		switch {
-		case s.Index == 0 || s.Size() > MostSlot:
-			return View{}, fault(ErrStep, "slot %d of %d bytes, of %d at most", s.Index, s.Size(), MostSlot)
+		case s.Index == 0 || s.Size() > limits.MostSlot:
+			return View{}, fault(ErrStep, "slot %d of %d bytes, of %d at most", s.Index, s.Size(), limits.MostSlot)
 		case s.Index != step.Slots[0].Index+uint64(i):
 			return View{}, fault(ErrStep, "slot %d comes after slot %d", s.Index, step.Slots[i-1].Index)
 		case s.Record.Raw() != nil && s.Record.Log != v.Last.Log:
@@ -75,20 +76,20 @@ func (v View) checkHeads(heads []txlog.Head) error {
 
 func checkValues(values map[string][]byte) error {
 	for name, value := range values {
-		if name == "" || len(name) > MostName || !utf8.ValidString(name) {
-			return fault(ErrStep, "a value's name is a text of 1 to %d bytes", MostName)
+		if name == "" || len(name) > limits.MostValueName || !utf8.ValidString(name) {
+			return fault(ErrStep, "a value's name is a text of 1 to %d bytes", limits.MostValueName)
 		}
-		if len(value) > MostValue {
-			return fault(ErrStep, "value %s has %d bytes, of %d at most", name, len(value), MostValue)
+		if len(value) > limits.MostValue {
+			return fault(ErrStep, "value %s has %d bytes, of %d at most", name, len(value), limits.MostValue)
 		}
 	}
 	return nil
 }
 
-// CheckNumber limits the number of values after a change. The error is ErrStep.
-func CheckNumber(have, change map[string][]byte) error {
+// CheckNumber limits the number of values after the step. The error is ErrStep.
+func (s Step) CheckNumber(have map[string][]byte) error {
 	n := len(have)
-	for name, value := range change {
+	for name, value := range s.Values {
 		switch _, is := have[name]; {
 		case value != nil && !is:
 			n++
@@ -96,22 +97,22 @@ func CheckNumber(have, change map[string][]byte) error {
 			n--
 		}
 	}
-	if n > max(MostValues, len(have)) {
-		return fault(ErrStep, "%d values, of %d at most", n, MostValues)
+	if n > max(limits.MostValues, len(have)) {
+		return fault(ErrStep, "%d values, of %d at most", n, limits.MostValues)
 	}
 	return nil
 }
 
-// CheckRecords checks that the records of new slots come after that of the slot before them, which has an index. The error is ErrStep.
-func CheckRecords(before uint64, slots []Slot) error {
-	for _, s := range slots {
-		if s.Record.Raw() == nil {
+// CheckRecords checks that the records of the step's slots come after that of the slot before them, which has an index. The error is ErrStep.
+func (s Step) CheckRecords(before uint64) error {
+	for _, of := range s.Slots {
+		if of.Record.Raw() == nil {
 			continue
 		}
-		if s.Record.Index <= before {
-			return fault(ErrStep, "slot %d has record %d, and before it is record %d", s.Index, s.Record.Index, before)
+		if of.Record.Index <= before {
+			return fault(ErrStep, "slot %d has record %d, and before it is record %d", of.Index, of.Record.Index, before)
 		}
-		before = s.Record.Index
+		before = of.Record.Index
 	}
 	return nil
 }
@@ -125,8 +126,8 @@ func (v View) Place(at txlog.Position, size int, with Step, hash func(index uint
 		return false, false, fault(ErrStep, "only values and heads are stored with a snapshot")
 	case at.Log != v.Last.Log:
 		return false, false, fault(ErrStep, "a snapshot of log %s, and this is %s", at.Log.Short(), v.Last.Log.Short())
-	case size == 0 || size > txlog.MostSnapshot:
-		return false, false, fault(ErrStep, "a snapshot of %d bytes, of %d at most", size, txlog.MostSnapshot)
+	case size == 0 || size > limits.MostSnapshot:
+		return false, false, fault(ErrStep, "a snapshot of %d bytes, of %d at most", size, limits.MostSnapshot)
 	case at.Index < v.Floor.Index:
 		return false, false, fault(ErrStep, "a snapshot at %d, and the records begin after %d", at.Index, v.Floor.Index)
 	}

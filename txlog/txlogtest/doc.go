@@ -1,9 +1,15 @@
-// Package txlogtest has what an authority and a state machine of a log are tested with, and what their users are tested on:
+// Package txlogtest has the suites that every state machine of a log must pass:
 //
-//	Memory             an authority in memory, with terms, a majority and cuts: a toy, for tests alone
-//	Judge              watches what authorities tell, and says which promise is broken
-//	ExerciseAuthority  the suite that every authority must pass
-//	ExerciseState      the suite that every state machine must pass
-//	ExerciseLoop       the same for a goal that never ends
-//	ExerciseQueries    the same for queries
+//	ExerciseState    the same goals give the same state everywhere, and whatever a goal is, the machine stands
+//	ExerciseLoop     a goal that never ends is ended
+//	ExerciseQueries  the same for queries
 package txlogtest
+
+import "github.com/conchhq/conch/txlog"
+
+// leads is the one member of the suites' log.
+const leads = "a"
+
+func exercise() txlog.Genesis {
+	return txlog.Genesis{Namespace: "exercise", Machine: "test/1", Members: []txlog.Member{{Name: leads, Store: 1}}}.With()
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/limits"
 )
 
 // ExerciseLoop is the suite's part for a state machine whose goals may take many steps, or never end: name one that does not end. It has
@@ -20,7 +21,7 @@ func ExerciseLoop(t *testing.T, makeState func() txlog.State, goal string) {
 }
 
 func judgeLoop(makeState func() txlog.State, goal []byte) error {
-	g := Genesis("exercise")
+	g := exercise()
 	leader, follower := txlog.NewCopy(g, makeState), txlog.NewCopy(g, makeState)
 	before := leader.Hash()
 	o := leader.Execute(clone(goal))
@@ -32,7 +33,7 @@ func judgeLoop(makeState func() txlog.State, goal []byte) error {
 	case leader.Hash() != before:
 		return errors.New("it has changed the state")
 	}
-	r, err := leader.Next(txlog.Entry{Kind: txlog.Executed, Term: 1, Leader: Names[0], GoalID: "loop", Goal: goal, Fault: o.Fault})
+	r, err := leader.Next(txlog.Entry{Kind: txlog.Executed, Term: 1, Leader: leads, GoalID: "loop", Goal: goal, Fault: o.Fault})
 	if err != nil {
 		return fmt.Errorf("what came of it is no entry: %w", err)
 	}
@@ -55,7 +56,7 @@ func withinBudget(t *trial) error {
 			if err := same(s, step.before, hash, "after goal %d with %d steps", i, steps); err != nil {
 				return err
 			}
-			if isOver(o) && steps < txlog.MostSteps {
+			if isOver(o) && steps < limits.MostSteps {
 				continue
 			}
 			if !reflect.DeepEqual(o, step.outcome) {
@@ -99,7 +100,7 @@ func judgeQuery(makeState func() txlog.State, goals []string, text string) error
 			return err
 		}
 		switch {
-		case errors.Is(err, txlog.ErrBudget) && steps < txlog.MostSteps:
+		case errors.Is(err, txlog.ErrBudget) && steps < limits.MostSteps:
 			continue
 		case err != nil:
 			return fmt.Errorf("with %d steps the query %s is not answered: %w", steps, text, err)
@@ -123,7 +124,7 @@ func query(v txlog.View, text []byte) (answer []byte, err error) {
 			panic(why)
 		}
 	}()
-	return v.Query(text, txlog.NewBudget(txlog.MostSteps))
+	return v.Query(text, txlog.NewBudget(limits.MostSteps))
 }
 
 // isOver reports whether a goal has used its budget up.
@@ -142,5 +143,5 @@ func execute(s txlog.State, goal []byte) (o txlog.Outcome) {
 			panic(why)
 		}
 	}()
-	return s.Execute(goal, txlog.NewBudget(txlog.MostSteps))
+	return s.Execute(goal, txlog.NewBudget(limits.MostSteps))
 }

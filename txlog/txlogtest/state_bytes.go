@@ -117,9 +117,9 @@ func anyBytes(t *trial) error {
 
 // inALog: a leader and a follower with the goals as entries, a scrub after each, and a node that begins in between.
 func inALog(t *trial) error {
-	g := Genesis("exercise")
+	g := exercise()
 	leader, follower := txlog.NewCopy(g, t.make), txlog.NewCopy(g, t.make)
-	entry := func(kind txlog.Kind) txlog.Entry { return txlog.Entry{Kind: kind, Term: 1, Leader: Names[0]} }
+	entry := func(kind txlog.Kind) txlog.Entry { return txlog.Entry{Kind: kind, Term: 1, Leader: leads} }
 	for i, step := range t.steps {
 		e := entry(txlog.Executed)
 		o := leader.Execute(step.goal)

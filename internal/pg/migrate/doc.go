@@ -23,7 +23,7 @@
 //     schedule/pgstore, sequencer/pgstore or txlog/pgstore, with the next number. A released migration is never edited.
 //  2. Schema N works with binaries N and N − 1: so a migration may add, and must not remove or rename what the binary before it
 //     uses.
-//  3. Raise SchemaMin and SchemaMax in schema.go: TestDownKeepsEpochs or TestTheNewestMigrationIsKnown fails until they agree.
+//  3. Raise the versions in schema.go: TestDownKeepsEpochs or TestTheNewestMigrationIsKnown fails until they agree.
 //  4. Qualify every name, and give every function a search_path: TestNoTrapIsSprung lays a trap for each that is not.
 //  5. A new table or function is granted to no one. Add it to deploy/grants.sql and to privilegesSQL in package pgfacts; TestGrants,
 //     TestGrantsOnPendingTransactions and TestDoctorUnderTheGrants work with these grants and no others. A new SQLSTATE gets a

@@ -13,12 +13,12 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 	runtest.LongRun(t) // it builds the tests of machines
 	t.Parallel()
 	for folder, rules := range map[string]map[string]string{
-		"txlog/follower": {
+		"txlog/internal/follower": {
 			"follower/committed-only": "TestWorld", "follower/never-skip": "TestWorld", "follower/members-say": "TestWorld",
 			"follower/always-serve": "TestParkedNodesServe",
 		},
-		"txlog/quorum": {"no-forward": "TestNoForward"},
-		"sequencer/sender": {
+		"txlog/quorum/internal/majority": {"no-forward": "TestNoForward"},
+		"sequencer/internal/sender": {
 			"sender/current-delegate": "TestAGrantIsOfItsDelegation", "sender/same-payload": "TestAnotherPayloadIsAnotherIntent",
 			"sender/rising-in-a-delegation": "TestWhatComesBackIsInAnotherDelegation",
 			"sender/own-needs":              "TestACoordinatorDoesNotSayWhoCreatesAState", "sender/hold-after-start": "TestARestoredIntentIsHeld",
@@ -38,13 +38,13 @@ func TestStoriesWithoutARule(t *testing.T) {
 	runtest.LongRun(t) // it builds the tests of machines
 	t.Parallel()
 	for folder, stories := range map[string]map[string]string{
-		"txlog/follower": {
+		"txlog/internal/follower": {
 			"early-dropped": "follower/keep-early", "no-head-applied": "follower/committed-only", "given-up": "follower/never-skip",
 			"rewind": "follower/never-rewind", "serves-nobody": "follower/always-serve", "anybody-s-head": "follower/members-say",
 			"own-request": "follower/own-request", "only-the-first": "follower/ask-others",
 		},
-		"txlog/member":  {"spoiled-disk": "look-before-storing", "opening-broken": "opening"},
-		"txlog/courier": {"skipped": "courier/never-skip"},
+		"txlog/internal/member":  {"spoiled-disk": "look-before-storing", "opening-broken": "opening"},
+		"txlog/internal/courier": {"skipped": "courier/never-skip"},
 	} {
 		for story, rule := range stories {
 			t.Run(path.Base(folder)+" "+story, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/internal/book"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/internal/ranking"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ranking"
-	"github.com/conchhq/conch/sequencer/wire"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -23,7 +23,7 @@ const mostSeen = 200
 type member struct {
 	cfg  sequencer.Config
 	lie  Lie
-	told func(wire.Kind)
+	told func(kind string)
 
 	mu        sync.Mutex
 	delegated map[string][]wire.Step // what it was handed last, by peer
@@ -32,8 +32,8 @@ type member struct {
 	made      uint64                 // intents and requests that it has made up
 }
 
-// Tells has a node lie. It calls told each time with what the lie is about, from any goroutine.
-func (l Lie) Tells(cfg sequencer.Config, told func(wire.Kind)) sequencer.Config {
+// Tells has a node lie. It calls told each time with the kind of the message that the lie is about, from any goroutine.
+func (l Lie) Tells(cfg sequencer.Config, told func(kind string)) sequencer.Config {
 	m := &member{cfg: cfg, lie: l, told: told, delegated: map[string][]wire.Step{}}
 	cfg.Transport = endpoint{cfg.Transport, m}
 	if l.Withholds {
@@ -159,7 +159,7 @@ func (l *line) Send(to string, bytes []byte) error {
 	if !slices.Contains(l.m.lie.about, msg.Body.Kind()) {
 		return l.Line.Send(to, bytes)
 	}
-	l.m.told(msg.Body.Kind())
+	l.m.told(msg.Body.Kind().String())
 	for _, told := range l.m.instead(to, msg) {
 		out, err := wire.Encode(told)
 		if err == nil {

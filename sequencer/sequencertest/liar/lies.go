@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // Lie is what a member says instead of messages of some kinds.
@@ -17,8 +17,13 @@ type Lie struct {
 	says  func(m *member, to string, body wire.Body) []wire.Body // nil: nothing
 }
 
-// About returns what the lie is about. A lie about nothing is none.
-func (l Lie) About() []wire.Kind { return l.about }
+// About returns the kinds of the messages that the lie is about. A lie about nothing is none.
+func (l Lie) About() (kinds []string) {
+	for _, k := range l.about {
+		kinds = append(kinds, k.String())
+	}
+	return kinds
+}
 
 // Silent says nothing of some kinds.
 func Silent(name string, kinds ...wire.Kind) Lie { return Lie{Name: name, about: kinds} }

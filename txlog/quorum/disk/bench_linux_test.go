@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/storetest"
 	"github.com/conchhq/conch/txlog/store"
-	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
 // BenchmarkOpen is how long it takes to read and check a file of 100,000 records.

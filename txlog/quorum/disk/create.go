@@ -16,8 +16,8 @@ import (
 )
 
 // Create makes a store in which no log has begun, and returns its id, which is drawn by chance: below 2^53, so that every
-// reader of JSON has it whole. A store that is there and has no log yet is taken as it is. The error is ErrLog if it has one, and
-// otherwise one of Open.
+// reader of JSON has it whole. A store that is there and has no log yet is taken as it is. It is an error if it has one; any other
+// error is one of Open.
 func Create(ctx context.Context, path string) (id uint64, err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := create(path); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -29,7 +29,7 @@ func Create(ctx context.Context, path string) (id uint64, err error) {
 		return 0, err
 	}
 	if s.begun {
-		err = fault(ErrLog, "%s has log %s", path, s.log.Short())
+		err = fault(errLog, "%s has log %s", path, s.log.Short())
 	}
 	return s.id, errors.Join(err, s.Close())
 }
@@ -85,8 +85,8 @@ func draw() uint64 {
 	}
 }
 
-// Begin begins a log in a store that Create has made, and opens it. The same log may begin again. The error is ErrLog if
-// another one has, and otherwise one of Open.
+// Begin begins a log in a store that Create has made, and opens it. The same log may begin again. It is an error if
+// another one has; any other error is one of Open.
 func Begin(ctx context.Context, path string, g txlog.Genesis) (*Store, error) {
 	if err := g.Check(); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func Begin(ctx context.Context, path string, g txlog.Genesis) (*Store, error) {
 		return nil, err
 	}
 	if s.begun && s.log != g.ID() {
-		return nil, errors.Join(fault(ErrLog, "%s has log %s, and not %s", path, s.log.Short(), g.ID().Short()), s.Close())
+		return nil, errors.Join(fault(errLog, "%s has log %s, and not %s", path, s.log.Short(), g.ID().Short()), s.Close())
 	}
 	if s.begun {
 		return s, nil

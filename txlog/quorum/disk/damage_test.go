@@ -15,9 +15,9 @@ import (
 
 	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/storetest"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
-	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
 const page = 4096

@@ -10,10 +10,10 @@ import (
 var (
 	// ErrNoLog means that the store was made and no log has begun in it.
 	ErrNoLog = errors.New("no log has begun in the store")
-	// ErrLog means that a log has begun in the store already, or another one than was asked for.
-	ErrLog = errors.New("a log has begun in the store")
-	// ErrReadOnly means that the store was opened to read.
-	ErrReadOnly = errors.New("the store was opened to read")
+	// errLog means that a log has begun in the store already, or another one than was asked for.
+	errLog = errors.New("a log has begun in the store")
+	// errReadOnly means that the store was opened to read.
+	errReadOnly = errors.New("the store was opened to read")
 	// ErrForeign means that a file is not a store, as far as can be seen.
 	ErrForeign = errors.New("not a store of conch")
 )

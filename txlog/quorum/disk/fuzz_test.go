@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/storetest"
 	"github.com/conchhq/conch/txlog/store"
-	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
 // sampleFile is a store with some of everything.

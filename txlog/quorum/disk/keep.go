@@ -84,7 +84,7 @@ func (s *Store) whole(k store.Kept, with store.Step) error {
 	}
 	ahead, known, err := s.view.Place(k.At, k.Size, with, s.hash)
 	if err == nil {
-		err = store.CheckNumber(s.values, with.Values)
+		err = with.CheckNumber(s.values)
 	}
 	if err != nil {
 		return err

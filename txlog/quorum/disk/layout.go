@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/limits"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -151,7 +152,7 @@ type keptBytes struct {
 func decodeKept(b []byte) (store.Kept, error) {
 	var fixed keptBytes
 	n, err := binary.Decode(b, binary.BigEndian, &fixed)
-	if err != nil || n != len(b) || fixed.Size > txlog.MostSnapshot {
+	if err != nil || n != len(b) || fixed.Size > limits.MostSnapshot {
 		return store.Kept{}, damage("what is known of a snapshot cannot be read")
 	}
 	return store.Kept{At: fixed.At, Size: int(fixed.Size), Hash: fixed.Hash}, nil

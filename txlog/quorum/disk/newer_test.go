@@ -14,8 +14,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/storetest"
 	"github.com/conchhq/conch/txlog/store"
-	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
 // A record of a kind that this program does not know is of a newer one, and the store is not damaged: it is refused, and keeps

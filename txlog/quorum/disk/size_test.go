@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/conchhq/conch/txlog/internal/storetest"
 	"github.com/conchhq/conch/txlog/store"
-	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
 // A log that is compacted does not grow for ever: 50,000 records, of which 10,000 are kept, with their slots and a snapshot of 1

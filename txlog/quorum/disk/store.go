@@ -3,7 +3,10 @@ package disk
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -63,7 +66,8 @@ func (s *Store) Value(name string) []byte {
 func (s *Store) Names(prefix string) []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return store.NamesIn(s.values, prefix)
+	names := slices.Sorted(maps.Keys(s.values))
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
 }
 
 // Failed returns why the store is of no use any more; nil: it works.

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/conchhq/conch/txlog/internal/storetest"
 	"github.com/conchhq/conch/txlog/store"
-	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
 // A write or a sync that fails once and would succeed the next time: the store asks no second time (rule sync-first). The file's

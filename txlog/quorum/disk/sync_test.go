@@ -19,9 +19,9 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/storetest"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
-	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
 // A test that runs itself as a child says by these what it is to be.

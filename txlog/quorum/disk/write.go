@@ -31,7 +31,7 @@ func (s *Store) Write(step store.Step) error {
 	if err != nil {
 		return err
 	}
-	if err := store.CheckNumber(s.values, step.Values); err != nil {
+	if err := step.CheckNumber(s.values); err != nil {
 		return err
 	}
 	if err := s.checkSlots(step); err != nil {
@@ -53,7 +53,7 @@ func (s *Store) checkSlots(step store.Step) error {
 	if len(step.Slots) > 0 && !step.Empty {
 		before = s.slots.newest(s.slots.before(step.Slots[0].Index, s.view.NextSlot))
 	}
-	return store.CheckRecords(before, step.Slots)
+	return step.CheckRecords(before)
 }
 
 // Flush implements store.Store.
@@ -75,7 +75,7 @@ func (s *Store) flush() error {
 
 func (s *Store) writable() error {
 	if !s.write {
-		return ErrReadOnly
+		return errReadOnly
 	}
 	return s.Failed()
 }

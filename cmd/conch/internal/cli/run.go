@@ -17,6 +17,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/name"
 	"github.com/conchhq/conch/internal/pg"
@@ -104,7 +105,7 @@ func (a *app) run() *cobra.Command {
 	flags.StringVar(&f.scope, "scope", "", "the `scope` to lead")
 	flags.StringVar(&f.id, "id", "", "this candidate's name; default CONCH_INSTANCE_ID, else one made up")
 	flags.DurationVar(&f.lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
-	flags.StringVar(&f.takeover, "takeover", string(election.Strict), "strict, fast or keep")
+	flags.StringVar(&f.takeover, "takeover", string(mint.Strict), "strict, fast or keep")
 	flags.StringVar(&f.locks, "locks", string(pgmint.SessionLocks), "session or process: how the scope is kept; see docs/configuration.md")
 	flags.BoolVar(&f.fenced, "fenced", false, "CMD's effects are all fenced: start it as soon as the token is minted")
 	flags.BoolVar(&f.restart, "restart", false, "start CMD again when it exits")
@@ -188,7 +189,7 @@ func (a *app) timely(cmd *cobra.Command, cfg election.Config) error {
 
 // candidate combines flags and environment; flags win.
 func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error) {
-	cfg, err := election.Config{Takeover: election.Takeover(f.takeover)}.WithEnv(a.Getenv)
+	cfg, err := election.Config{Takeover: mint.Takeover(f.takeover)}.WithEnv(a.Getenv)
 	if err != nil {
 		return cfg, err
 	}
@@ -206,7 +207,7 @@ func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error)
 	if text := a.Getenv("CONCH_LEASE_MS"); text != "" && !cmd.Flags().Changed("lease") {
 		lease = fmt.Sprintf("CONCH_LEASE_MS=%s (%s)", text, cfg.Lease)
 	}
-	takeovers := []election.Takeover{election.Strict, election.Fast, election.Keep}
+	takeovers := []mint.Takeover{mint.Strict, mint.Fast, mint.Keep}
 	switch {
 	case cfg.Lease < election.MinLease || cfg.Lease > election.MaxLease:
 		return cfg, Usagef("%s is not between %s and %s", lease, election.MinLease, election.MaxLease)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 )
 
@@ -103,7 +104,7 @@ type Role struct {
 	LateThreshold time.Duration
 	CheckInterval time.Duration
 	LockTimeout   time.Duration
-	Takeover      election.Takeover
+	Takeover      mint.Takeover
 }
 
 // Grace returns how long before its deadline the command of a settled role is asked to end.
@@ -118,7 +119,7 @@ const defaultLease = 3 * time.Second
 // ElectorSettings are the settings that all roles of an elector share. Roles with equal ones share an
 // elector, and with it a database session.
 type ElectorSettings struct {
-	Takeover                                            election.Takeover
+	Takeover                                            mint.Takeover
 	Heartbeat, CheckInterval, LockTimeout, DrainTimeout time.Duration
 }
 

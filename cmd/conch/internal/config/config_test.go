@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 )
 
@@ -39,7 +39,7 @@ func TestDefaults(t *testing.T) {
 	switch {
 	case c.Node.Listen != config.DefaultListen || c.Node.OpsListen != "" || c.Node.Standalone:
 		t.Errorf("node: got %+v, want the default listen address, no ops listener, not standalone", c.Node)
-	case !c.Named || c.Election.Takeover != election.Strict || c.Election.Lease != 0:
+	case !c.Named || c.Election.Takeover != mint.Strict || c.Election.Lease != 0:
 		t.Errorf("election: got %+v, want a named database, strict and no lease", c.Election)
 	case r.Name != "a" || r.Scope != "a" || commandOf(r) != nil:
 		t.Errorf("role: got %+v, want name and scope a and no command", r)
@@ -114,13 +114,13 @@ command = ["sh", "-c", "a | b"]
 	if !filepath.IsAbs(c.Node.DataDir) {
 		t.Errorf("data_dir is %q, want it to start at the file's folder", c.Node.DataDir)
 	}
-	if got := first.ElectorSettings(); got != (config.ElectorSettings{Takeover: election.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, LockTimeout: 700 * time.Millisecond, DrainTimeout: 7 * time.Second}) {
+	if got := first.ElectorSettings(); got != (config.ElectorSettings{Takeover: mint.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, LockTimeout: 700 * time.Millisecond, DrainTimeout: 7 * time.Second}) {
 		t.Errorf("terms of the first role: got %+v, want those of [election] with a drain timeout of 7s", got)
 	}
 	if got, err := first.Grace(); err != nil || got != 740*time.Millisecond {
 		t.Errorf("the first role is asked to end %s before its deadline, error %v; want 740ms", got, err)
 	}
-	if got := second.ElectorSettings(); got.Takeover != election.Keep || got == first.ElectorSettings() {
+	if got := second.ElectorSettings(); got.Takeover != mint.Keep || got == first.ElectorSettings() {
 		t.Errorf("terms of the second role: got %+v, want keep, unlike the first", got)
 	}
 	if c.Database.Locks != pgmint.ProcessLocks || c.Database.LockBudget != 10 {

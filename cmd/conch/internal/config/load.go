@@ -14,6 +14,7 @@ import (
 	gotoml "github.com/pelletier/go-toml/v2"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/secretfile"
@@ -82,7 +83,7 @@ func parse(text []byte) (map[string]any, *Fault) {
 
 // config decodes the file, and lets the environment and the flags override it.
 func (d *Decoder) config(values map[string]any, s Source) Config {
-	c := Config{Node: Node{Listen: DefaultListen}, Election: election.Config{Takeover: election.Strict}, origins: d.origins}
+	c := Config{Node: Node{Listen: DefaultListen}, Election: election.Config{Takeover: mint.Strict}, origins: d.origins}
 	for _, section := range s.Sections {
 		c.Sections = append(c.Sections, section())
 	}

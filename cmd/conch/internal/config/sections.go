@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 )
 
@@ -67,15 +67,15 @@ func (d *Decoder) election(c *Config) map[string]Setter {
 }
 
 // tune returns the setters of the keys that [election] and roles share.
-func (d *Decoder) tune(lease, heartbeat, late, check, lock *time.Duration, takeover *election.Takeover) map[string]Setter {
+func (d *Decoder) tune(lease, heartbeat, late, check, lock *time.Duration, takeover *mint.Takeover) map[string]Setter {
 	return map[string]Setter{
 		"lease": d.Span(lease), "heartbeat": d.Span(heartbeat), "late_threshold": d.Span(late),
 		"check_interval": d.Span(check), "lock_timeout": d.Span(lock),
 		"takeover": func(place string, v any) {
 			text := ""
 			d.Text(&text)(place, v)
-			*takeover = election.Takeover(text)
-			if !slices.Contains([]election.Takeover{election.Strict, election.Fast, election.Keep, ""}, *takeover) {
+			*takeover = mint.Takeover(text)
+			if !slices.Contains([]mint.Takeover{mint.Strict, mint.Fast, mint.Keep, ""}, *takeover) {
 				d.Fault(place, "%q is none of strict, fast, keep", text)
 			}
 		},

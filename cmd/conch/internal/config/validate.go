@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // validate finds faults beyond single keys.
@@ -61,7 +62,7 @@ func (d *Decoder) validateElection(place string, c Config, r Role) {
 	if election.ValidID(e.ID) != nil {
 		e.ID = "" // a fault of the node, not of each role
 	}
-	if !slices.Contains([]election.Takeover{election.Strict, election.Fast, election.Keep}, e.Takeover) {
+	if !slices.Contains([]mint.Takeover{mint.Strict, mint.Fast, mint.Keep}, e.Takeover) {
 		e.Takeover = "" // its setter has reported that
 	}
 	d.validateNames(place+".preferred", r.Preferred)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // leastGrace is the least time in which a command can end, be killed and be reaped.
@@ -15,7 +15,7 @@ const leastGrace = 20 * time.Millisecond
 // command running. So Grace leaves enough of spare, the time that a heartbeat has until the gate
 // shuts ([election.Config.Spare]), for the heartbeat to wait behind another call and be answered.
 func Grace(asked, lease, spare time.Duration) (time.Duration, error) {
-	most := min(spare-election.DefaultLockTimeout(lease), lease/2).Truncate(time.Millisecond)
+	most := min(spare-mint.DefaultLockTimeout(lease), lease/2).Truncate(time.Millisecond)
 	switch {
 	case most < leastGrace:
 		return 0, fmt.Errorf("the gate shuts so soon after a heartbeat that there is no time to end a command: "+

@@ -19,6 +19,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 func (l lab) chaos() *cobra.Command {
@@ -45,7 +46,7 @@ func (l lab) chaos() *cobra.Command {
 	flags.Uint64Var(&cfg.Seed, "seed", 0, "seed of the plan; default: a random one, which is printed")
 	flags.IntVar(&cfg.Nodes, "nodes", 3, "how many machines")
 	flags.DurationVar(&cfg.Lease, "lease", time.Second, "how long leadership outlives its last heartbeat")
-	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep; fast may overlap, and this shows it")
+	flags.StringVar(&takeover, "takeover", string(mint.Strict), "strict, fast or keep; fast may overlap, and this shows it")
 	flags.DurationVar(&cfg.Duration, "duration", 0, "no fault begins later; 0: as long as the faults take")
 	flags.StringArrayVar(&only, "only", nil, "faults of this `kind` only; may be given several times")
 	flags.BoolVar(&cfg.KeepGoing, "keep-going", false, "continue with the next fault if something did not recover")
@@ -54,7 +55,7 @@ func (l lab) chaos() *cobra.Command {
 	flags.StringVar(&logs, "logs", "", "with --sequencer: `folder` that gets the nodes' logs")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return cli.Does(func(ctx context.Context) error {
-			cfg.Takeover = election.Takeover(takeover)
+			cfg.Takeover = mint.Takeover(takeover)
 			for _, k := range only {
 				cfg.Kinds = append(cfg.Kinds, chaos.Kind(k))
 			}

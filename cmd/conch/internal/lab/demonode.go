@@ -17,7 +17,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/demo"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -43,7 +43,7 @@ func (l lab) demoNode() *cobra.Command {
 	flags.StringVar(&cfg.ID, "id", "", "its name")
 	flags.StringVar(&cfg.Scope, "scope", demo.Scope, "the scope to campaign for")
 	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "its lease")
-	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep")
+	flags.StringVar(&takeover, "takeover", string(mint.Strict), "strict, fast or keep")
 	flags.StringVar(&cfg.Dir, "dir", "", "folder for the evidence")
 	flags.DurationVar(&cfg.LedgerPace, "ledger-pace", 0, "from one row to the next; 0: the default")
 	flags.DurationVar(&cfg.OutsidePace, "outside-pace", 0, "from one outside act to the next; 0: the default")
@@ -51,7 +51,7 @@ func (l lab) demoNode() *cobra.Command {
 	flags.StringVar(&file, "config", "", "configuration `file` of a conch node in the same process; empty: none")
 	flags.StringVar(&listen, "listen", "", "`address` of that node's API")
 	cmd.RunE = cli.Does(func(ctx context.Context) (err error) {
-		cfg.Takeover = election.Takeover(takeover)
+		cfg.Takeover = mint.Takeover(takeover)
 		cfg.Logger = l.Log
 		if cfg.Database, err = l.Configure(); err != nil {
 			return err

@@ -4,8 +4,7 @@
 //	demo      kills the leader over and over and shows that nobody acts twice
 //	chaos     a nemesis injects the faults that a seed plans
 //	bench     measures each figure beside the raw ceiling of the same run
-//	sim       simulates elections; committee, crowd and bulletin beside or below it are the worlds
-//	          of the sequencer, of gossip and of the log
+//	sim       simulates elections, contracts, gossip and logs: the worlds are in the kits of these wings
 //	evidence  judges what a run left behind and trusts none of its processes; explorer and
 //	          pgaccount read the chain and the tables for it
 //

@@ -11,11 +11,11 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/patched/patchedtest"
 	"github.com/conchhq/conch/internal/world/worldtest"
+	"github.com/conchhq/conch/sequencer/sequencertest"
+	"github.com/conchhq/conch/txlog/quorum/quorumtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // shows how the command says it.
 func TestBrokenRulesShow(t *testing.T) {
 	t.Parallel()
-	show(t, bulletin.Simulator())
-	show(t, committee.Simulator())
+	show(t, quorumtest.Simulator())
+	show(t, sequencertest.Simulator())
 }
 
 func show[C, P any](t *testing.T, s world.Simulator[C, P]) {

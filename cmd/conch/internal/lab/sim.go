@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
+	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/patched"
 	"github.com/conchhq/conch/schedule/scheduletest"
+	"github.com/conchhq/conch/sequencer/sequencertest"
+	"github.com/conchhq/conch/txlog/quorum/quorumtest"
 )
 
 func (l lab) sim() *cobra.Command {
@@ -29,7 +29,7 @@ func (l lab) sim() *cobra.Command {
 		Example: `  conch-lab sim election --nodes 5 --seed 7
   conch-lab sim sequencer --nodes 5 --seed 1
   conch-lab sim election --runs 10000 --json`,
-	}, simulator(l, sim.Simulator()), simulator(l, committee.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, bulletin.Simulator()), simulator(l, scheduletest.Simulator()))
+	}, simulator(l, electiontest.Simulator()), simulator(l, sequencertest.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, quorumtest.Simulator()), simulator(l, scheduletest.Simulator()))
 }
 
 // simulator makes the command of a simulator.

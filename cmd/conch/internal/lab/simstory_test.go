@@ -11,13 +11,13 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
+	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/worldtest"
 	"github.com/conchhq/conch/schedule/scheduletest"
+	"github.com/conchhq/conch/sequencer/sequencertest"
+	"github.com/conchhq/conch/txlog/quorum/quorumtest"
 )
 
 // The page that teaches to write stories, and the list of their words.
@@ -38,9 +38,9 @@ func play(in string, args ...string) (code int, out, said string) {
 func TestTheWordsAreOnThePage(t *testing.T) {
 	t.Parallel()
 	worldtest.Page(t, wordsPage, "./cmd/conch/internal/lab",
-		words(t, "words of every world", sim.Simulator(), true), words(t, "words of the election", sim.Simulator(), false),
-		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", bulletin.Simulator(), false), words(t, "words of the schedule", scheduletest.Simulator(), false),
-		words(t, "words of the sequencer", committee.Simulator(), false))
+		words(t, "words of every world", electiontest.Simulator(), true), words(t, "words of the election", electiontest.Simulator(), false),
+		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", quorumtest.Simulator(), false), words(t, "words of the schedule", scheduletest.Simulator(), false),
+		words(t, "words of the sequencer", sequencertest.Simulator(), false))
 }
 
 func words[C, P any](t *testing.T, name string, s world.Simulator[C, P], everywhere bool) worldtest.Part {
@@ -75,11 +75,11 @@ func TestThePagesExample(t *testing.T) {
 // Nothing else lists the scenes and rules of a world: the help of its command has each, with what falls without the rule.
 func TestTheHelpHasScenesAndRules(t *testing.T) {
 	t.Parallel()
-	listed(t, sim.Simulator())
+	listed(t, electiontest.Simulator())
 	listed(t, gossiptest.Simulator())
-	listed(t, bulletin.Simulator())
+	listed(t, quorumtest.Simulator())
 	listed(t, scheduletest.Simulator())
-	listed(t, committee.Simulator())
+	listed(t, sequencertest.Simulator())
 }
 
 func listed[C, P any](t *testing.T, s world.Simulator[C, P]) {

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -175,9 +176,9 @@ func (c *Collector) attempted(b election.Bidding) {
 }
 
 // result takes the answer to one bid. If the bid won, it returns how long that took.
-func (s *state) result(b election.Bidding, r election.Result) (took time.Duration, won bool) {
+func (s *state) result(b election.Bidding, r mint.Result) (took time.Duration, won bool) {
 	switch r.Outcome {
-	case election.Won:
+	case mint.Won:
 		from := b.Sent
 		if s.seeking {
 			from = s.free
@@ -185,11 +186,11 @@ func (s *state) result(b election.Bidding, r election.Result) (took time.Duratio
 		s.seeking = false
 		s.beaten, s.anyBeats = b.Sent, true // a mint is the first heartbeat of its term
 		return b.Sent.Add(b.Took).Sub(from), true
-	case election.Busy:
+	case mint.Busy:
 		if !s.seeking {
 			s.free, s.seeking = b.Sent, true
 		}
-	case election.Held, election.Yield, election.Refused, election.Full:
+	case mint.Held, mint.Yield, mint.Refused, mint.Full:
 		s.seeking = false
 	}
 	if r.Process != 0 { // a live process leads

@@ -18,6 +18,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -66,7 +67,7 @@ func (b *bench) won(epoch int64, handoff bool, took time.Duration) {
 	token := fence.Token{Scope: "s", Holder: "a", Epoch: epoch}
 	b.Attempt(election.Bidding{
 		Scopes: []string{"s"}, Sent: b.now, Took: took,
-		Results: []election.Result{{Scope: "s", Outcome: election.Won, Holder: "a", Token: token}},
+		Results: []mint.Result{{Scope: "s", Outcome: mint.Won, Holder: "a", Token: token}},
 	})
 	sent := b.now
 	b.now = b.now.Add(took)
@@ -194,7 +195,7 @@ func TestHeartbeatAgeOfAFollower(t *testing.T) {
 	b.now = at(20 * time.Second)
 	b.Attempt(election.Bidding{
 		Scopes: []string{"s"}, Sent: b.now, Took: time.Millisecond,
-		Results: []election.Result{{Scope: "s", Outcome: election.Held, Holder: "b", Age: 300 * time.Millisecond}},
+		Results: []mint.Result{{Scope: "s", Outcome: mint.Held, Holder: "b", Age: 300 * time.Millisecond}},
 	})
 	b.now = at(21 * time.Second)
 	b.wants(t, "following", map[string]float64{"heartbeat_age_ms": 1300, "acquire_attempts_total": 1, "is_leader": 0})
@@ -206,15 +207,15 @@ func TestHeartbeatAgeOfAFollower(t *testing.T) {
 // S31: the latency counts from the first bid that found no other holder.
 func TestAcquireLatency(t *testing.T) {
 	b := newBench("s")
-	bid := func(at time.Duration, o election.Outcome) {
+	bid := func(at time.Duration, o mint.Outcome) {
 		b.now = fence.Instant(at)
-		b.Attempt(election.Bidding{Scopes: []string{"s"}, Sent: b.now, Took: time.Millisecond, Results: []election.Result{{Scope: "s", Outcome: o, Holder: "b"}}})
+		b.Attempt(election.Bidding{Scopes: []string{"s"}, Sent: b.now, Took: time.Millisecond, Results: []mint.Result{{Scope: "s", Outcome: o, Holder: "b"}}})
 	}
-	bid(1*time.Second, election.Held)
-	bid(2*time.Second, election.Busy)
-	bid(3*time.Second, election.Held)
-	bid(4*time.Second, election.Busy)
-	bid(5*time.Second, election.Busy)
+	bid(1*time.Second, mint.Held)
+	bid(2*time.Second, mint.Busy)
+	bid(3*time.Second, mint.Held)
+	bid(4*time.Second, mint.Busy)
+	bid(5*time.Second, mint.Busy)
 	b.now = at(6 * time.Second)
 	b.won(9, false, 10*time.Millisecond)
 	b.wants(t, "won", map[string]float64{"acquire_latency_ms_sum": 2010, "acquire_latency_ms_count": 1, "leader_failovers_total": 1})
@@ -231,7 +232,7 @@ func TestReasons(t *testing.T) {
 		want string
 	}{
 		{election.Lost, election.ErrDeposed, metric.Deposed},
-		{election.Lost, fmt.Errorf("heartbeat: %w", election.ErrSessionLost), metric.SessionLost},
+		{election.Lost, fmt.Errorf("heartbeat: %w", mint.ErrSessionLost), metric.SessionLost},
 		{election.Lost, nil, metric.SessionLost},
 		{election.Draining, fmt.Errorf("%w for 3s", election.ErrStalled), metric.Stalled},
 		{election.Draining, fmt.Errorf("%w: %w", election.ErrResigned, election.ErrStalled), metric.Resigned},
@@ -275,15 +276,15 @@ func TestLeaderless(t *testing.T) {
 		t.Helper()
 		b.wants(t, when, map[string]float64{"leaderless_seconds": seconds})
 	}
-	bid := func(r election.Result) {
-		b.Attempt(election.Bidding{Scopes: []string{"s"}, Sent: b.now, Results: []election.Result{r}})
+	bid := func(r mint.Result) {
+		b.Attempt(election.Bidding{Scopes: []string{"s"}, Sent: b.now, Results: []mint.Result{r}})
 	}
 	unled(100*time.Second, 9*time.Second)
 	wants("told", 9)
 	b.now = at(103 * time.Second)
-	bid(election.Result{Scope: "s", Outcome: election.Locked})
+	bid(mint.Result{Scope: "s", Outcome: mint.Locked})
 	wants("later", 12)
-	bid(election.Result{Scope: "s", Outcome: election.Held, Holder: "b", Process: 7})
+	bid(mint.Result{Scope: "s", Outcome: mint.Held, Holder: "b", Process: 7})
 	wants("another leads", 0)
 	unled(200*time.Second, 9*time.Second)
 	b.Fact(election.Fact{Kind: election.Retrying, Scope: "s"})
@@ -330,7 +331,7 @@ func TestUnknownScopesAreNotCounted(t *testing.T) {
 		b.Fact(election.Fact{Kind: election.Acquired, Scope: scope})
 		b.Fact(election.Fact{Kind: election.Lost, Scope: scope})
 		b.Beat(election.Heartbeat{Scopes: []string{scope}, Renewed: []bool{true}})
-		b.Attempt(election.Bidding{Scopes: []string{scope}, Results: []election.Result{{Outcome: election.Won}}})
+		b.Attempt(election.Bidding{Scopes: []string{scope}, Results: []mint.Result{{Outcome: mint.Won}}})
 	}
 	b.golden(t, "zeros.prom")
 }

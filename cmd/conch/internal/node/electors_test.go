@@ -14,13 +14,14 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
 // stage is a bubble with a mint and sets of electors around it.
 type stage struct {
 	*testing.T
-	mint  election.Mint
+	mint  mint.Mint
 	clock fence.Clock
 
 	mu      sync.Mutex
@@ -121,7 +122,7 @@ func TestRolesShareAGroupByTheirSettings(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *stage) {
 		r := s.electors("n1")
-		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b", Lease: time.Second}, config.Role{Scope: "c", Takeover: election.Keep})
+		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b", Lease: time.Second}, config.Role{Scope: "c", Takeover: mint.Keep})
 		for _, scope := range []string{"a", "b", "c"} {
 			s.wants(scope, "n1")
 			if g := r.Gate(scope); g == nil || !g.IsOpen(fence.Act) {

@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/migrate"
@@ -50,7 +51,7 @@ func TestALifeOfANode(t *testing.T) {
 	cfg := config.Config{
 		Node:     config.Node{Listen: "127.0.0.1:0", OpsListen: "127.0.0.1:0", DataDir: t.TempDir()},
 		Database: pgmint.Config{URL: db.URL}, Named: true,
-		Election: election.Config{ID: "n1", Takeover: election.Strict},
+		Election: election.Config{ID: "n1", Takeover: mint.Strict},
 		Sections: bells("stays", "goes"),
 	}
 	log, reload := &nodetest.Log{}, make(chan struct{})

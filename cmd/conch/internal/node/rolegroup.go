@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -98,7 +99,7 @@ func (s *electorSet) add(g *roleGroup, r config.Role) error {
 func (s *electorSet) resign(e elector, scope string, why error) {
 	s.calls.Go(func() {
 		_ = e.StepDown(s.over, election.StepDown{
-			Scope: scope, Why: fmt.Errorf("%w: %w", election.ErrResigned, why), How: election.EndedByFailure,
+			Scope: scope, Why: fmt.Errorf("%w: %w", election.ErrResigned, why), How: mint.EndedByFailure,
 		}) // the outcome comes as a fact
 	})
 }

@@ -8,26 +8,26 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // clerk is a mint that records the scopes that candidates withdraw from.
 type clerk struct {
-	election.Mint
+	mint.Mint
 	s *stage
 }
 
-func (m clerk) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+func (m clerk) Open(ctx context.Context, c mint.Candidate) (mint.Session, error) {
 	s, err := m.Mint.Open(ctx, c)
 	return clerkSession{s, m.s}, err
 }
 
 type clerkSession struct {
-	election.Session
+	mint.Session
 	s *stage
 }
 
-func (c clerkSession) Enlist(ctx context.Context, r election.Roll) error {
+func (c clerkSession) Enlist(ctx context.Context, r mint.Roll) error {
 	c.s.mu.Lock()
 	c.s.deaf--
 	deaf := c.s.deaf >= 0
@@ -88,21 +88,21 @@ func TestARoleThatComesJoinsAGroup(t *testing.T) {
 
 // slowly is a mint whose answers to bids are late.
 type slowly struct {
-	election.Mint
+	mint.Mint
 	by time.Duration
 }
 
-func (m slowly) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+func (m slowly) Open(ctx context.Context, c mint.Candidate) (mint.Session, error) {
 	s, err := m.Mint.Open(ctx, c)
 	return slowSession{s, m.by}, err
 }
 
 type slowSession struct {
-	election.Session
+	mint.Session
 	by time.Duration
 }
 
-func (s slowSession) Try(ctx context.Context, bids []election.Bid) ([]election.Result, error) {
+func (s slowSession) Try(ctx context.Context, bids []mint.Bid) ([]mint.Result, error) {
 	r, err := s.Session.Try(ctx, bids)
 	<-time.NewTimer(s.by).C
 	return r, err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/cmd/conch/internal/pgfacts"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
@@ -86,7 +86,7 @@ func as(t *testing.T, address, role string) string {
 }
 
 // session campaigns for the scopes and, if it can, leads the first.
-func session(t *testing.T, address, id string, takeover election.Takeover, scopes ...string) election.Session {
+func session(t *testing.T, address, id string, takeover mint.Takeover, scopes ...string) mint.Session {
 	t.Helper()
 	m, err := pgmint.New(pgmint.Config{URL: address})
 	if err != nil {
@@ -94,12 +94,12 @@ func session(t *testing.T, address, id string, takeover election.Takeover, scope
 	}
 	t.Cleanup(m.Close)
 	lease := time.Minute // it has no heartbeat here
-	s, err := m.Open(t.Context(), election.Candidate{ID: id, Lease: lease, Longest: lease, Takeover: takeover, Scopes: scopes})
+	s, err := m.Open(t.Context(), mint.Candidate{ID: id, Lease: lease, Longest: lease, Takeover: takeover, Scopes: scopes})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	if _, err := s.Try(t.Context(), []election.Bid{{Scope: scopes[0], Lease: lease}}); err != nil {
+	if _, err := s.Try(t.Context(), []mint.Bid{{Scope: scopes[0], Lease: lease}}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -111,8 +111,8 @@ func TestNobodyLeads(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	admin, stranger := db.Connect(t), db.Connect(t)
-	first := session(t, db.URL, "a", election.Strict, "s")
-	session(t, db.URL, "b", election.Strict, "s")
+	first := session(t, db.URL, "a", mint.Strict, "s")
+	session(t, db.URL, "b", mint.Strict, "s")
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +130,8 @@ func TestNobodyLeads(t *testing.T) {
 func TestAWellDatabase(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	session(t, db.URL, "a", election.Strict, "s")
-	session(t, db.URL, "b", election.Strict, "s")
+	session(t, db.URL, "a", mint.Strict, "s")
+	session(t, db.URL, "b", mint.Strict, "s")
 	found := judge(t, db.URL)
 	for _, f := range found {
 		if f.Status != doctor.OK && f.Check != "durability" {
@@ -169,7 +169,7 @@ func TestSettingsThatDoNotMatter(t *testing.T) {
 		run(t, db.Connect(t), `ALTER ROLE `+role+` SET `+setting)
 	}
 	address := as(t, db.URL, role)
-	session(t, address, "a", election.Strict, "s")
+	session(t, address, "a", mint.Strict, "s")
 	found := judge(t, address)
 	for _, f := range found {
 		if f.Status != doctor.OK && f.Check != "durability" {
@@ -201,9 +201,9 @@ func TestScopes(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	admin := db.Connect(t)
-	session(t, db.URL, "a", election.Strict, "s", "t")
-	session(t, db.URL, "a", election.Fast, "t", "s")
-	_ = session(t, db.URL, "gone", election.Strict, "u").Close()
+	session(t, db.URL, "a", mint.Strict, "s", "t")
+	session(t, db.URL, "a", mint.Fast, "t", "s")
+	_ = session(t, db.URL, "gone", mint.Strict, "u").Close()
 	run(t, admin, `ALTER TABLE conch.leadership_history SET UNLOGGED`,
 		`ALTER TABLE conch.leadership DISABLE TRIGGER guard_epoch`,
 		`UPDATE conch.leadership SET system_id = 1 WHERE scope = 's'`)
@@ -322,7 +322,7 @@ func TestReplication(t *testing.T) {
 	if err := pgmint.Up(t.Context(), pgmint.Config{URL: address}, nil); err != nil {
 		t.Fatal(err)
 	}
-	session(t, address, "a", election.Strict, "s")
+	session(t, address, "a", mint.Strict, "s")
 	link, _ := pgtest.Proxy(t, primary, "postgres")
 	standby := pgtest.Standby(t, primary, postmaster.Config{}, postmaster.Follow{Name: "s1", Link: link.Addr()})
 	there := standby.URL("postgres")
@@ -354,7 +354,7 @@ func TestReplication(t *testing.T) {
 	expect(t, judge(t, there), want{"reachable", doctor.OK, ""}, want{"replication", doctor.OK, "one server"},
 		want{"history", doctor.Warn, `scope "s" was last led on timeline 1, and the server is on 2`},
 		want{"history", doctor.Warn, "the next election jumps over them"})
-	session(t, there, "b", election.Strict, "s")
+	session(t, there, "b", mint.Strict, "s")
 	expect(t, judge(t, there), want{"history", doctor.OK, "timeline 2; every scope was last led in it"})
 }
 

@@ -13,11 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/chain/evm/secp"
+	"github.com/conchhq/conch/chain/evm/evmtest"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 )
 
@@ -35,7 +34,7 @@ var kinds = []string{auditor.Copied, auditor.Moved, auditor.Revoked, auditor.Sto
 
 // wallet is an account of the attacker.
 type wallet struct {
-	key   secp.Key
+	key   *evmtest.Key
 	tip   uint64 // that it pays for a unit of gas, in wei
 	nonce uint64
 	sent  int
@@ -47,7 +46,7 @@ type Attacker struct {
 	chain   client
 	address []byte // of the contract
 	domain  []byte // EIP-712's separator
-	member  *secp.Key
+	member  *evmtest.Key
 	wallets map[string]*wallet // by kind
 	filter  string             // of what is new in the pool
 	old     []pooled           // what others have sent, in the order in which it was seen
@@ -69,35 +68,32 @@ func New(ctx context.Context, cfg Config) (*Attacker, error) {
 	a.domain = keccak(named("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
 		keccak([]byte("conch ledger")), keccak([]byte("1")), number(cfg.Chain), padded(a.address))
 	if cfg.Member != "" {
-		key, err := keyOf(cfg.Member)
-		if err != nil {
+		if a.member, err = keyOf(cfg.Member); err != nil {
 			return nil, err
 		}
-		a.member = &key
 	}
 	for _, kind := range kinds {
 		secret := make([]byte, 32)
 		_, _ = rand.Read(secret) // it never fails
 		secret[0] &= 0x7f        // below the order of the curve
-		key, err := secp.NewKey(secret)
+		key, err := evmtest.KeyOf(secret)
 		if err != nil {
 			return nil, err
 		}
 		a.wallets[kind] = &wallet{key: key, tip: tip}
-		at := key.Address()
-		if err := a.chain.ask(ctx, new(string), "dev_fund", "0x"+hex.EncodeToString(at[:]), "0xe8d4a51000"); err != nil { // gwei
+		if err := a.chain.ask(ctx, new(string), "dev_fund", key.Account().String(), "0xe8d4a51000"); err != nil { // gwei
 			return nil, err
 		}
 	}
 	return a, a.chain.ask(ctx, &a.filter, "eth_newPendingTransactionFilter", true)
 }
 
-func keyOf(text string) (secp.Key, error) {
+func keyOf(text string) (*evmtest.Key, error) {
 	secret, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
 	if err != nil {
-		return secp.Key{}, errors.New("the member's key is no key") // the text is a secret
+		return nil, errors.New("the member's key is no key") // the text is a secret
 	}
-	return secp.NewKey(secret)
+	return evmtest.KeyOf(secret)
 }
 
 // Run attacks until the context ends. A chain that does not answer is asked again.
@@ -118,8 +114,7 @@ func (a *Attacker) Run(ctx context.Context) {
 func (a *Attacker) Attack() auditor.Attack {
 	r := auditor.Attack{Accounts: map[string]string{}, Sent: map[string]int{}}
 	for kind, w := range a.wallets {
-		at := w.key.Address()
-		r.Accounts["0x"+hex.EncodeToString(at[:])] = kind
+		r.Accounts[w.key.Account().String()] = kind
 		r.Sent[kind] = w.sent
 	}
 	return r
@@ -181,8 +176,7 @@ func (a *Attacker) strike(ctx context.Context, kind string, p pooled) error {
 		return err
 	}
 	if err := a.chain.ask(ctx, new(string), "eth_sendRawTransaction", "0x"+hex.EncodeToString(raw)); err != nil {
-		at := w.key.Address()
-		n, again := a.chain.count(ctx, "0x"+hex.EncodeToString(at[:]))
+		n, again := a.chain.count(ctx, w.key.Account().String())
 		if again == nil {
 			w.nonce = n
 		}
@@ -194,18 +188,14 @@ func (a *Attacker) strike(ctx context.Context, kind string, p pooled) error {
 }
 
 // signer is whose key an attack uses that is not sent by a member: the attacker's, and every other time the member's.
-func (a *Attacker) signer(own secp.Key) secp.Key {
+func (a *Attacker) signer(own *evmtest.Key) *evmtest.Key {
 	if a.member != nil && a.turn/len(kinds)%2 == 1 {
-		return *a.member
+		return a.member
 	}
 	return own
 }
 
 // isMember reports whether an account is that of the member, whose own intents are none to attack.
 func (a *Attacker) isMember(account []byte) bool {
-	if a.member == nil {
-		return false
-	}
-	at := a.member.Address()
-	return slices.Equal(account, at[:])
+	return a.member != nil && string(account) == string(a.member.Account())
 }

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/crypto/sha3"
 
-	"github.com/conchhq/conch/chain/evm/secp"
+	"github.com/conchhq/conch/chain/evm/evmtest"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 )
 
@@ -77,7 +77,7 @@ func entries(data []byte) (all []entry) {
 }
 
 // forge makes what others have sent the attacker's own, and returns nothing if there is nothing in it for the kind.
-func (a *Attacker) forge(kind string, data []byte, sender secp.Key) ([]byte, error) {
+func (a *Attacker) forge(kind string, data []byte, sender *evmtest.Key) ([]byte, error) {
 	found, forged := entries(data), false
 	for i, e := range found {
 		by := a.signer(sender)
@@ -88,7 +88,7 @@ func (a *Attacker) forge(kind string, data []byte, sender secp.Key) ([]byte, err
 		case kind == auditor.Moved && a.member == nil:
 			return nil, nil
 		case kind == auditor.Moved:
-			by = *a.member
+			by = a.member
 			own(e, by)
 			if (a.turn+i)%2 == 0 {
 				if err := a.endorse(e); err != nil {
@@ -98,8 +98,7 @@ func (a *Attacker) forge(kind string, data []byte, sender secp.Key) ([]byte, err
 		case a.isMember(e.word(owner)[12:]):
 			continue // it would be its own, and granted
 		}
-		to := sender.Address()
-		digest := a.typed(keccak(grantType, a.assembled(e), padded(to[:]), e.word(delegation), e.word(validUntil)))
+		digest := a.typed(keccak(grantType, a.assembled(e), padded([]byte(sender.Account())), e.word(delegation), e.word(validUntil)))
 		r, vs, err := sign(by, digest)
 		if err != nil {
 			return nil, err
@@ -115,9 +114,8 @@ func (a *Attacker) forge(kind string, data []byte, sender secp.Key) ([]byte, err
 }
 
 // own makes an entry that of a new intent of another owner.
-func own(e entry, by secp.Key) {
-	at := by.Address()
-	copy(e.word(owner), padded(at[:]))
+func own(e entry, by *evmtest.Key) {
+	copy(e.word(owner), padded([]byte(by.Account())))
 	_, _ = rand.Read(e.word(sequence)[wordSize-16:]) // it never fails
 }
 
@@ -131,7 +129,7 @@ func (a *Attacker) endorse(e entry) error {
 	for at+3*wordSize < len(all) && binary.BigEndian.Uint64(all[at+24:at+32]) < a.cfg.Place {
 		at += 3 * wordSize
 	}
-	r, vs, err := sign(*a.member, a.assembled(e))
+	r, vs, err := sign(a.member, a.assembled(e))
 	if err != nil {
 		return err
 	}
@@ -140,7 +138,7 @@ func (a *Attacker) endorse(e entry) error {
 }
 
 // revoke returns a cancellation of the first intent of another in the data.
-func (a *Attacker) revoke(data []byte, own secp.Key) ([]byte, error) {
+func (a *Attacker) revoke(data []byte, own *evmtest.Key) ([]byte, error) {
 	for _, e := range entries(data) {
 		if a.isMember(e.word(owner)[12:]) {
 			continue
@@ -162,8 +160,8 @@ func (a *Attacker) typed(structHash []byte) []byte {
 }
 
 // sign returns a signature in two words.
-func sign(by secp.Key, digest []byte) (r, vs []byte, err error) {
-	s, err := by.Sign([32]byte(digest))
+func sign(by *evmtest.Key, digest []byte) (r, vs []byte, err error) {
+	s, err := by.SignHash([32]byte(digest))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -28,7 +28,7 @@ func (w *wallet) sign(chain uint64, to, data []byte, gas string) ([]byte, error)
 		return nil, err
 	}
 	fields := slices.Concat(integer(chain), integer(w.nonce), integer(w.tip), integer(mostly), integer(limit), text8(to), integer(0), text8(data), list(nil))
-	s, err := w.key.Sign([32]byte(keccak([]byte{2}, list(fields))))
+	s, err := w.key.SignHash([32]byte(keccak([]byte{2}, list(fields))))
 	if err != nil {
 		return nil, err
 	}

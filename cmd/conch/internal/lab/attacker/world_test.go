@@ -17,7 +17,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/conchhq/conch/chain/evm/evmtest"
-	"github.com/conchhq/conch/chain/evm/secp"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
 	"github.com/conchhq/conch/sequencer/evm"
@@ -61,14 +60,13 @@ func begin(t *testing.T, code string) *world {
 	w := &world{t: t, ctx: ctx, node: evmtest.StartNode(t, evmtest.Program(t, "../../../../../chain/evm/cmd/conch-devnode"))}
 	w.contract = ledger.Contract{Chain: w.node.ChainID, Needed: needed, Range: 40, Depth: 2, Life: 50, Domain: "d"}
 	for i := range 3 {
-		key, err := secp.NewKey(secretOf(fmt.Sprint("member ", i)))
+		key, err := evmtest.KeyOf(secretOf(fmt.Sprint("member ", i)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := key.Address()
-		w.members, w.names = append(w.members, wallet{key: key, tip: 1_000_000_000}), append(w.names, hexOf(at[:]))
-		w.contract.Members = append(w.contract.Members, ledger.Account(at[:]))
-		w.call(new(string), "dev_fund", hexOf(at[:]), "0xe8d4a51000")
+		w.members, w.names = append(w.members, wallet{key: key, tip: 1_000_000_000}), append(w.names, key.Account().String())
+		w.contract.Members = append(w.contract.Members, ledger.Account(key.Account()))
+		w.call(new(string), "dev_fund", key.Account(), "0xe8d4a51000")
 	}
 	w.contract.Committee = w.contract.Members
 	data, err := evm.Creation(w.contract)
@@ -135,7 +133,7 @@ func (w *world) send(from int, to, data []byte) (hash string) {
 }
 
 func (w *world) signature(by int, h ledger.Hash) []byte {
-	s, err := w.members[by].key.Sign(h)
+	s, err := w.members[by].key.SignHash(h)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/board"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/spread"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/txlog/spreadtest"
 )
 
 // What the log was asked to be.
@@ -250,7 +250,7 @@ func logSpreads(ctx context.Context, cfg Config, r *Report) error {
 		name string
 		size int
 	}{{"", 200}, {"large_", 50 << 10}} {
-		s, err := spread.Run(spread.Config{Seed: 1, Loss: spreadLoss, Entries: 10, Size: of.size, Settle: mostSpreadWait}, on)
+		s, err := spreadtest.Run(spreadtest.Config{Seed: 1, Loss: spreadLoss, Entries: 10, Size: of.size, Settle: mostSpreadWait}, on)
 		if err != nil {
 			return err
 		}
@@ -258,9 +258,9 @@ func logSpreads(ctx context.Context, cfg Config, r *Report) error {
 			return fmt.Errorf("the simulated followers lack %d entries, and have refused %d messages", s.Missing, s.Refused)
 		}
 		name := fmt.Sprintf("spread_%d_%s", followers, of.name)
-		r.add(name+"p50", spread.Delays(s.P50), "delays")
-		r.beside(name+"p99", spread.Delays(s.P99), askedDelays, "delays")
-		r.beside(name+"last", spread.Delays(s.Last), askedLast, "delays")
+		r.add(name+"p50", spreadtest.Delays(s.P50), "delays")
+		r.beside(name+"p99", spreadtest.Delays(s.P99), askedDelays, "delays")
+		r.beside(name+"last", spreadtest.Delays(s.Last), askedLast, "delays")
 		r.beside(name+"uploads", float64(s.Uploads), askedUploads, "uploads")
 		r.add(name+"bytes", float64(s.Bytes), "bytes")
 	}

@@ -12,12 +12,12 @@ import (
 	"os"
 	"sync"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/bare"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/txlog/kv"
-	"github.com/conchhq/conch/txlog/quorum/bare"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/disk"
-	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -93,15 +93,15 @@ func (s settings) take(d *Clerk, line, heads transport.Line, end transport.Endpo
 }
 
 // member makes a node of the log, and returns what runs it.
-func (s settings) member(kept store.Store, line, heads transport.Line, end transport.Endpoint, tell func(host.Event)) (h *host.Host, run func(context.Context) error, err error) {
+func (s settings) member(kept store.Store, line, heads transport.Line, end transport.Endpoint, tell func(quorum.Event)) (h *quorum.Host, run func(context.Context) error, err error) {
 	identity, err := mtls.LoadIdentity(s.File, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	news := newHerald(heads, end.Peers)
-	h, err = host.New(host.Config{
-		Settings: host.Settings{Self: s.Name, Key: identity.Signer(), New: kv.New, Seed: rand.Uint64()}, //nolint:gosec // of choices by chance
-		Store:    kept, Line: line, Peers: end.Peers, Publish: news.publish, Tell: tell,
+	h, err = quorum.New(quorum.Config{
+		Self: s.Name, Key: identity.Signer(), New: kv.New, Seed: rand.Uint64(), //nolint:gosec // of choices by chance
+		Store: kept, Line: line, Peers: end.Peers, Publish: news.publish, Tell: tell,
 	})
 	if err != nil {
 		return nil, nil, err

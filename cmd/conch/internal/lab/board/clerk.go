@@ -10,17 +10,17 @@ import (
 	"net/rpc"
 	"sync/atomic"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/bare"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/quorum/bare"
-	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/store"
 )
 
 // Clerk is what a member's process is asked. Its methods have the form that net/rpc wants.
 type Clerk struct {
 	ctx   context.Context //nolint:containedctx // calls of net/rpc have none
-	host  *host.Host      // nil: the bare core
+	host  *quorum.Host    // nil: the bare core
 	core  *bare.Node      // nil: a host
 	store store.Store
 	sent  counts
@@ -65,7 +65,7 @@ func (d *Clerk) Put(in Asked, _ *struct{}) error {
 	for {
 		a, err := d.host.Goal(d.ctx, in.ID, in.Goal, 0)
 		switch {
-		case errors.Is(err, host.ErrStopped):
+		case errors.Is(err, quorum.ErrStopped):
 		case errors.Is(err, txlog.ErrUnknown) && d.ctx.Err() == nil, errors.Is(err, txlog.ErrTooMany):
 			continue
 		case err == nil && a.Fault != "":

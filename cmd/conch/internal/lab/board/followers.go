@@ -13,7 +13,7 @@ import (
 
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -122,8 +122,8 @@ func (f *followers) join(s settings, end *mtls.Endpoint, g txlog.Genesis) (run f
 	if err != nil {
 		return nil, err
 	}
-	tell := func(e host.Event) {
-		applied, is := e.(host.Applied)
+	tell := func(e quorum.Event) {
+		applied, is := e.(quorum.Applied)
 		if !is {
 			return
 		}

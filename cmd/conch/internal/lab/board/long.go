@@ -10,7 +10,6 @@ import (
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/kv"
 	"github.com/conchhq/conch/txlog/quorum/disk"
-	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -20,7 +19,7 @@ func Read(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = host.Load(s, kv.New)
+	_, err = store.Load(s, kv.New)
 	return errors.Join(err, s.Close())
 }
 

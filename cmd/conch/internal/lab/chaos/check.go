@@ -7,7 +7,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
@@ -60,7 +60,7 @@ type Evidence struct {
 	Ended      fence.Instant      // until then there must be a leader; 0: the run was cut short
 	Lease      time.Duration
 	Machines   int
-	Takeover   election.Takeover
+	Takeover   mint.Takeover
 }
 
 // Check judges the evidence without changing it. Beside the violations it counts frozen writes,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
@@ -22,7 +22,7 @@ func sound() Evidence {
 		return pgops.Event{Scope: scope, Epoch: epoch, Holder: holder, Event: "acquired"}
 	}
 	return Evidence{
-		Lease: time.Second, Machines: 3, Takeover: election.Strict, Ended: 2100 * ms,
+		Lease: time.Second, Machines: 3, Takeover: mint.Strict, Ended: 2100 * ms,
 		Record: evidence.Record{
 			Ledger: []evidence.Row{{Seq: 1, Epoch: 1, Term: "a", Node: "node-1"}, {Seq: 2, Epoch: 2, Term: "b", Node: "node-2"}},
 			Acks: []evidence.Ack{

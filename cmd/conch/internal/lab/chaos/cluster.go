@@ -13,7 +13,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/fleet"
@@ -34,9 +34,9 @@ type ClusterConfig struct {
 	Dir      string // for the evidence
 	Nodes    int
 	Lease    time.Duration
-	Takeover election.Takeover // default strict
-	Children bool              // each machine also has a conch run
-	Clock    *skew.Clock       // nil: the machine's clock
+	Takeover mint.Takeover // default strict
+	Children bool          // each machine also has a conch run
+	Clock    *skew.Clock   // nil: the machine's clock
 }
 
 // Cluster is a private server with machines around it, each behind its own proxy.
@@ -68,7 +68,7 @@ var settings = map[string]string{
 func Start(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, launcher: fleet.NewLauncher()}
 	if c.cfg.Takeover == "" {
-		c.cfg.Takeover = election.Strict
+		c.cfg.Takeover = mint.Strict
 	}
 	var err error
 	if c.Server, err = postmaster.Start(ctx, postmaster.Config{Fsync: true, Settings: settings, Env: cfg.Clock.Env()}); err != nil {

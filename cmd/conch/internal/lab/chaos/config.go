@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/faults"
 )
 
@@ -21,7 +22,7 @@ type Config struct {
 	Seed     uint64
 	Nodes    int
 	Lease    time.Duration
-	Takeover election.Takeover
+	Takeover mint.Takeover
 	Duration time.Duration // no fault begins later; 0: no limit
 	Kinds    []Kind        // empty: all
 	// KeepGoing continues the run if something does not recover.
@@ -40,7 +41,7 @@ func (c Config) Validate() error {
 	const least = 500 * time.Millisecond
 	f.Add(c.Lease < least || c.Lease > election.MaxLease, "--lease %s is not between %s and %s", c.Lease, least, election.MaxLease)
 	f.Add(c.Duration < 0, "--duration must not be negative; 0 is as long as it takes")
-	f.Add(!slices.Contains([]election.Takeover{election.Strict, election.Fast, election.Keep}, c.Takeover), "--takeover %q is none of strict, fast, keep", c.Takeover)
+	f.Add(!slices.Contains([]mint.Takeover{mint.Strict, mint.Fast, mint.Keep}, c.Takeover), "--takeover %q is none of strict, fast, keep", c.Takeover)
 	for _, k := range c.Kinds {
 		_, known := traitOf(k)
 		f.Add(!known, "--only %q is none of %v", k, Kinds())
@@ -51,7 +52,7 @@ func (c Config) Validate() error {
 // replay returns the command that repeats the plan.
 func (c Config) replay() string {
 	words := []string{fmt.Sprintf("conch-lab chaos --faults %d --seed %d --nodes %d --lease %s", c.Faults, c.Seed, c.Nodes, c.Lease)}
-	if c.Takeover != election.Strict {
+	if c.Takeover != mint.Strict {
 		words = append(words, "--takeover", string(c.Takeover))
 	}
 	for _, k := range c.Kinds {

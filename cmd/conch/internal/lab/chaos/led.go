@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -148,9 +148,9 @@ func (e Evidence) outage(in Injection) bool {
 	case PGRestart, PGKill, LocksFull, TableLock:
 		return true
 	case SilentAddress: // the other address works
-		return e.Takeover == election.Keep
+		return e.Takeover == mint.Keep
 	default:
-		return e.Takeover == election.Keep || t.place == line && len(in.Nodes) >= e.Machines
+		return e.Takeover == mint.Keep || t.place == line && len(in.Nodes) >= e.Machines
 	}
 }
 

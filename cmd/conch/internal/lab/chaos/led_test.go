@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -15,7 +15,7 @@ import (
 // from then until 1010 ms.
 func vacancy(kind Kind, long time.Duration) Evidence {
 	return Evidence{
-		Lease: time.Second, Machines: 3, Takeover: election.Strict,
+		Lease: time.Second, Machines: 3, Takeover: mint.Strict,
 		Record:     evidence.Record{Acks: []evidence.Ack{{At: 1000 * ms}, {At: (1000 * ms).Add(long)}}},
 		Injections: []Injection{{Number: 1, Fault: Fault{Kind: kind}, Nodes: []string{"node-1"}, At: 1000 * ms, Done: 1001 * ms, Over: 1010 * ms}},
 	}
@@ -93,7 +93,7 @@ func TestWhatExplainsThatNobodyLeads(t *testing.T) {
 		{"a silent machine", long(1, func(*Evidence) {}), 1},
 		{"all machines silent", long(time.Second, func(e *Evidence) { e.Machines = 1 }), 0},
 		{"all machines silent, and too long after it", long(time.Second+1, func(e *Evidence) { e.Machines = 1 }), 1},
-		{"a silent machine under keep, which nothing frees", long(time.Second, func(e *Evidence) { e.Takeover = election.Keep }), 0},
+		{"a silent machine under keep, which nothing frees", long(time.Second, func(e *Evidence) { e.Takeover = mint.Keep }), 0},
 		{"two faults at once, of which the second may hit the successor", long(time.Second, func(e *Evidence) {
 			e.Injections = append(e.Injections, Injection{Number: 2, Fault: Fault{Kind: Latency, Joined: true}, At: 9000 * ms})
 		}), 0},

@@ -14,7 +14,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/internal/runtest"
 )
@@ -59,7 +59,7 @@ func TestEveryKindOnce(t *testing.T) {
 
 func everyKindOnce(t *testing.T, kinds []Kind) {
 	t.Helper()
-	report := session(t, Config{Faults: len(kinds), Kinds: kinds, Seed: 1, Takeover: election.Strict, KeepGoing: true})
+	report := session(t, Config{Faults: len(kinds), Kinds: kinds, Seed: 1, Takeover: mint.Strict, KeepGoing: true})
 	for _, v := range report.Violations {
 		if v.Invariant != Led { // how long nobody leads is a matter of this machine's load
 			t.Errorf("%s, after fault %d: %s\n%s", v.Invariant, v.Fault, v.Detail, v.Replay)
@@ -88,7 +88,7 @@ func deafLeader() []Fault {
 func TestADeafLeaderIsDeposed(t *testing.T) {
 	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
-	report := session(t, Config{Faults: 3, Takeover: election.Strict, script: deafLeader()})
+	report := session(t, Config{Faults: 3, Takeover: mint.Strict, script: deafLeader()})
 	for _, v := range report.Violations {
 		t.Errorf("%s: %s", v.Invariant, v.Detail)
 	}
@@ -102,7 +102,7 @@ func TestADeafLeaderIsDeposed(t *testing.T) {
 func TestFastOverlapsAtTheActDoor(t *testing.T) {
 	runtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
-	report := session(t, Config{Faults: 3, Takeover: election.Fast, script: deafLeader()})
+	report := session(t, Config{Faults: 3, Takeover: mint.Fast, script: deafLeader()})
 	acts, children := 0, 0
 	for _, v := range report.Violations {
 		switch {
@@ -127,7 +127,7 @@ func TestNoRecoveryIsAViolation(t *testing.T) {
 	t.Parallel()
 	slow := Fault{Kind: Latency, Target: Leader, Leases: 0.1}
 	many := []Fault{slow, slow, slow, slow, slow, slow} // sometimes everything goes on before the first look
-	report := session(t, Config{Faults: len(many), Takeover: election.Strict, script: many, testPatience: time.Nanosecond})
+	report := session(t, Config{Faults: len(many), Takeover: mint.Strict, script: many, testPatience: time.Nanosecond})
 	if len(report.Violations) != 1 || report.Violations[0].Invariant != Recovers ||
 		report.Violations[0].Fault != report.Faults[Latency] || report.Faults[Latency] == len(many) {
 		t.Errorf("got %+v, want one violation and an early end", report)

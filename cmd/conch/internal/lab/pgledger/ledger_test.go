@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -28,25 +28,25 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// mint makes a new leader of the scope. Its session lives until the test or end ends it.
-func mint(t *testing.T, db *pgtest.DB, id string) (token fence.Token, end func()) {
+// mintToken makes a new leader of the scope. Its session lives until the test or end ends it.
+func mintToken(t *testing.T, db *pgtest.DB, id string) (token fence.Token, end func()) {
 	t.Helper()
 	m, err := pgmint.New(pgmint.Config{URL: db.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := m.Open(t.Context(), election.Candidate{
-		ID: id, Lease: 10 * time.Second, Longest: 10 * time.Second, Scopes: []string{scope}, Takeover: election.Strict,
+	session, err := m.Open(t.Context(), mint.Candidate{
+		ID: id, Lease: 10 * time.Second, Longest: 10 * time.Second, Scopes: []string{scope}, Takeover: mint.Strict,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	end = func() { _ = session.Close(); m.Close() }
 	t.Cleanup(end)
-	var won []election.Result
+	var won []mint.Result
 	pgtest.Eventually(t, 10*time.Second, "a mint", func() bool {
-		won, err = session.Try(t.Context(), []election.Bid{{Scope: scope, Lease: 10 * time.Second}})
-		return err == nil && won[0].Outcome == election.Won
+		won, err = session.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: 10 * time.Second}})
+		return err == nil && won[0].Outcome == mint.Won
 	})
 	return won[0].Token, end
 }
@@ -77,14 +77,14 @@ func TestOnlyTheCurrentLeaderWrites(t *testing.T) {
 	if seq := last(t, w); seq != 0 {
 		t.Fatalf("an empty ledger ends at %d", seq)
 	}
-	old, end := mint(t, db, "old")
+	old, end := mintToken(t, db, "old")
 	for seq := range int64(3) {
 		if err := w.Append(t.Context(), seq+1, old, "old"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	end()
-	young, _ := mint(t, db, "young")
+	young, _ := mintToken(t, db, "young")
 	if err := w.Append(t.Context(), 4, old, "old"); !errors.Is(err, fence.ErrStale) {
 		t.Fatalf("a stale leader's row: got %v, want ErrStale", err)
 	}
@@ -107,7 +107,7 @@ func TestALostConnectionLeavesTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	w := open(t, db)
-	token, _ := mint(t, db, "n")
+	token, _ := mintToken(t, db, "n")
 	// The lock delays the row, so that the connection is lost after it was sent.
 	if _, err := db.Connect(t).Exec(t.Context(), `BEGIN; LOCK TABLE ledger`); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestARefusedRowIsNotUnknown(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	w := open(t, db)
-	token, _ := mint(t, db, "n")
+	token, _ := mintToken(t, db, "n")
 	if _, err := db.Connect(t).Exec(t.Context(), `ALTER TABLE ledger ADD CHECK (seq < 100)`); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestADoubleIsLetIn(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	w := open(t, db)
-	token, _ := mint(t, db, "n")
+	token, _ := mintToken(t, db, "n")
 	for range 2 {
 		if err := w.Append(t.Context(), 1, token, "n"); err != nil {
 			t.Fatal(err)

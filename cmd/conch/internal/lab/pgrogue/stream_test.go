@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -26,15 +26,15 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// mint makes a new leader of the scope, whose session lives until end is called.
-func mint(t *testing.T, db *pgtest.DB, id string) (end func()) {
+// mintToken makes a new leader of the scope, whose session lives until end is called.
+func mintToken(t *testing.T, db *pgtest.DB, id string) (end func()) {
 	t.Helper()
 	m, err := pgmint.New(pgmint.Config{URL: db.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := m.Open(t.Context(), election.Candidate{
-		ID: id, Lease: 10 * time.Second, Longest: 10 * time.Second, Scopes: []string{scope}, Takeover: election.Strict,
+	session, err := m.Open(t.Context(), mint.Candidate{
+		ID: id, Lease: 10 * time.Second, Longest: 10 * time.Second, Scopes: []string{scope}, Takeover: mint.Strict,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -42,8 +42,8 @@ func mint(t *testing.T, db *pgtest.DB, id string) (end func()) {
 	end = func() { _ = session.Close(); m.Close() }
 	t.Cleanup(end)
 	pgtest.Eventually(t, patience, "a mint", func() bool {
-		won, err := session.Try(t.Context(), []election.Bid{{Scope: scope, Lease: 10 * time.Second}})
-		return err == nil && won[0].Outcome == election.Won
+		won, err := session.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: 10 * time.Second}})
+		return err == nil && won[0].Outcome == mint.Won
 	})
 	return end
 }
@@ -81,11 +81,11 @@ func TestAStreamPassesWithValidTokensOnly(t *testing.T) {
 	if none := rows(t, db); len(none) > 0 {
 		t.Fatalf("got rows without a stream: %+v", none)
 	}
-	end := mint(t, db, "n1")
+	end := mintToken(t, db, "n1")
 	s := flood(t, db)
 	committed(t, s, 40)
 	end()
-	mint(t, db, "n2")
+	mintToken(t, db, "n2")
 	committed(t, s, 80)
 	for _, r := range s.Stop() {
 		if r.Current || r.Code != "CN001" || r.Epoch != 1 || r.At == 0 || r.Took <= 0 {
@@ -113,7 +113,7 @@ func TestAStreamNoticesAWrongFence(t *testing.T) {
 	t.Parallel()
 	const fence = `CREATE OR REPLACE FUNCTION conch.fence(scope text, epoch bigint, term uuid DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS `
 	db := pgtest.New(t)
-	mint(t, db, "n1")
+	mintToken(t, db, "n1")
 	change := func(body string) {
 		t.Helper()
 		conn, err := pgx.Connect(t.Context(), db.URL)
@@ -144,7 +144,7 @@ func TestAStreamNoticesAWrongFence(t *testing.T) {
 func TestAStreamOutlivesItsConnections(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	mint(t, db, "n1")
+	mintToken(t, db, "n1")
 	s := flood(t, db)
 	committed(t, s, 20)
 	conn, err := pgx.Connect(t.Context(), db.URL)

@@ -3,8 +3,6 @@ package standin
 import (
 	"context"
 	"fmt"
-
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // Death says how far a sender gets.
@@ -18,14 +16,8 @@ const (
 
 // Bury starts a member's node, has it hand intents in, and stops it when it is about to say more than its death allows.
 func (s *Site) Bury(ctx context.Context, name string, d Death, purses []string) error {
-	n, err := s.Node(name, Options{Quiet: func(m Sent) bool {
-		switch m.Body.(type) {
-		case wire.Assembled:
-			return d == BeforeAssembly
-		case wire.Granted:
-			return true
-		}
-		return false
+	n, err := s.Node(name, Options{Quiet: func(kind string) bool {
+		return kind == "granted" || kind == "assembled" && d == BeforeAssembly
 	}})
 	if err != nil {
 		return err

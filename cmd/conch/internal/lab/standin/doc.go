@@ -7,6 +7,6 @@
 //     node does, on the same processors; only its signatures cost next to nothing. They are good ones, which the node
 //     verifies as any other: but each has the same nonce, so that a multiplication is left to do, and so that two of
 //     them give the key away ([Scheme.Stamp]).
-//   - The ledger is sequencer.Chain, by a scheme that takes every signature for good: to verify is an EVM's work. It
+//   - The ledger is sequencertest.Chain, by a scheme that takes every signature for good: to verify is an EVM's work. It
 //     refuses what breaks another rule, and a run in which it did has failed.
 package standin

@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
-	"github.com/conchhq/conch/sequencer/wire"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/memory"
 )
@@ -35,7 +35,7 @@ func Idle(ctx context.Context, s Scheme, many, busy int) (r Rest, err error) {
 	counted := &tally{Endpoint: memory.New(1).Join("node"), of: map[string]int{}}
 	set := sequencer.Config{
 		Self: self.Account, Keys: self, Peers: map[ledger.Account]string{other.Account: "other"}, Transport: counted,
-		Store: sequencer.NewMemory(), Secret: sha256.Sum256([]byte("node")), SleepAfter: 2 * time.Second, ShareFor: time.Millisecond, // nobody is there to keep contents
+		Store: sequencertest.NewMemory(), Secret: sha256.Sum256([]byte("node")), SleepAfter: 2 * time.Second, ShareFor: time.Millisecond, // nobody is there to keep contents
 	}
 	members := []ledger.Account{self.Account, other.Account}
 	for i := range many {
@@ -125,12 +125,9 @@ type talliedLine struct {
 func (l talliedLine) Send(to string, body []byte) error {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()
-	if msg, err := wire.Decode(body[1:]); err == nil && body[0] == messageTag {
-		l.of.of[msg.Contract]++
-	} else if beat, err := wire.DecodeBeat(body[1:]); err == nil {
-		for _, p := range beat.Contracts {
-			l.of.of[p.Contract]++
-		}
+	_, contracts := sequencertest.Look(body)
+	for _, contract := range contracts {
+		l.of.of[contract]++
 	}
 	return l.Line.Send(to, body)
 }

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/fleet"
-	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 )
 
 // Ledger is a chain in memory that takes every signature for good, and makes a block each time, also of nothing.
 type Ledger struct {
-	*sequencer.Chain
+	*sequencertest.Chain
 
 	mu      fleet.Heard // told of each dispatch
 	last    dispatches
@@ -34,7 +34,7 @@ type trusting struct{ ledger.Scheme }
 func (trusting) Verify(ledger.Account, ledger.Hash, []byte) bool { return true }
 
 func newLedger(c ledger.Contract, s ledger.Scheme) *Ledger {
-	return &Ledger{Chain: sequencer.NewChain(c, trusting{s})}
+	return &Ledger{Chain: sequencertest.NewChain(c, trusting{s})}
 }
 
 func (l *Ledger) run(ctx context.Context, every time.Duration) {

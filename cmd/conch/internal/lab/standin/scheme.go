@@ -7,7 +7,8 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/conchhq/conch/chain/evm/secp"
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/evmtest"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -86,27 +87,23 @@ func little(b []byte) *big.Int {
 
 // Secp256k1 has the hashes of ledger.Plain, and the signatures of an EVM ledger.
 func Secp256k1() Scheme {
-	key := func(name string) (secp.Key, [32]byte) {
+	key := func(name string) (*evmtest.Key, [32]byte) {
 		secret := sha256.Sum256([]byte(name))
-		k, err := secp.NewKey(secret[:])
+		k, err := evmtest.KeyOf(secret[:])
 		if err != nil {
 			panic(err) //nolint:forbidigo // one name in 2^128 has no key, and the bench chooses its names
 		}
 		return k, secret
 	}
-	account := func(k secp.Key) ledger.Account {
-		a := k.Address()
-		return ledger.Account(a[:])
-	}
 	return Scheme{
 		Scheme: recovering{},
 		Key: func(name string) Key {
 			k, _ := key(name)
-			return Key{account(k), func(h ledger.Hash) ([]byte, error) { return k.Sign(h) }}
+			return Key{ledger.Account(k.Account()), func(h ledger.Hash) ([]byte, error) { return k.SignHash(h) }}
 		},
 		Stamp: func(name string) Key {
 			k, secret := key(name)
-			return Key{account(k), stampSecp256k1(k, secret)}
+			return Key{ledger.Account(k.Account()), stampSecp256k1(k, secret)}
 		},
 	}
 }
@@ -116,15 +113,15 @@ type recovering struct{ ledger.Plain }
 
 // Verify implements ledger.Scheme.
 func (recovering) Verify(a ledger.Account, h ledger.Hash, signature []byte) bool {
-	return len(a) == 20 && secp.Verify([20]byte([]byte(a)), h, signature)
+	return evmtest.Verify(chain.Account(a), h, signature)
 }
 
 // order256k1 is that of the group.
 var order256k1, _ = new(big.Int).SetString("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141", 16)
 
 // stampSecp256k1 takes the nonce out of one good signature: s is (hash + r times the secret) / nonce.
-func stampSecp256k1(k secp.Key, secret [32]byte) func(ledger.Hash) ([]byte, error) {
-	first, err := k.Sign(ledger.Hash{1})
+func stampSecp256k1(k *evmtest.Key, secret [32]byte) func(ledger.Hash) ([]byte, error) {
+	first, err := k.SignHash(ledger.Hash{1})
 	if err != nil {
 		return func(ledger.Hash) ([]byte, error) { return nil, err }
 	}

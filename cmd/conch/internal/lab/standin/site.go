@@ -11,6 +11,7 @@ import (
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
+	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/transport/memory"
 )
 
@@ -63,7 +64,7 @@ func (s *Site) Close() {
 // Options are what a node has beside its defaults.
 type Options struct {
 	Stepped func(machine string, took time.Duration)
-	Quiet   func(Sent) bool // a message that the node is not to send any more, nor any after it
+	Quiet   func(kind string) bool // a message that the node is not to send any more, nor any after it: see sequencertest.Look
 }
 
 // Node is a member's node.
@@ -92,7 +93,7 @@ func (s *Site) Node(name string, o Options) (*Node, error) {
 	}
 	line := &mute{Endpoint: s.network.Join(name), until: o.Quiet, silent: make(chan struct{})}
 	node, err := sequencer.New(sequencer.Config{
-		Self: key.Account, Keys: key, Peers: peers, Transport: line, Store: sequencer.NewMemory(),
+		Self: key.Account, Keys: key, Peers: peers, Transport: line, Store: sequencertest.NewMemory(),
 		Secret: sha256.Sum256([]byte(name)), Stepped: o.Stepped,
 		Contracts: []sequencer.Contract{{
 			Declared: s.declared, Rules: notes.New(s.declared.Members[0]), Scheme: s.Scheme, Ledger: s.Ledger,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/faults"
 )
@@ -14,8 +15,8 @@ import (
 type Config struct {
 	Scope    string
 	ID       string
-	Lease    time.Duration     // default 3 s
-	Takeover election.Takeover // default strict
+	Lease    time.Duration // default 3 s
+	Takeover mint.Takeover // default strict
 	// Database holds the mint and the ledger; a proxy may be in between.
 	Database pgmint.Config
 	// Dir is the folder for the evidence, shared by all workers of a run.
@@ -36,7 +37,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Lease = cmp.Or(c.Lease, 3*time.Second)
-	c.Takeover = cmp.Or(c.Takeover, election.Strict)
+	c.Takeover = cmp.Or(c.Takeover, mint.Strict)
 	c.LedgerPace = cmp.Or(c.LedgerPace, 10*time.Millisecond)
 	c.OutsidePace = cmp.Or(c.OutsidePace, 5*time.Millisecond)
 	c.OutsideWork = cmp.Or(c.OutsideWork, time.Millisecond)

@@ -14,9 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/sequencer"
-	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
 )
 
 const (
@@ -82,8 +80,8 @@ func (f *fakeNode) Status(ctx context.Context, _ string) (sequencer.Status, erro
 	}
 	return sequencer.Status{
 		Head: 12, Final: 10, Range: 3, Takes: 11, Coordinator: "n", Next: "b", Intents: map[string]int{"accepted": 2}, Missing: 1, Waits: `account "ops": no money`, Nudges: 6, Drained: f.drained,
-		Unsigned: "it is damaged", Coordinates: &coordinator.Status{Stages: map[string]int{"endorsing": 4}, Ended: map[string]uint64{"landed": 12, "missing": 2, "expired": 1}},
-		Members: []sequencer.Heard{{Account: "n", Final: 9, At: time.Unix(5, 0), Differs: true, Forges: true, Idle: true}},
+		Unsigned: "it is damaged", Coordinates: map[string]int{"endorsing": 4}, Landed: 12, Skipped: map[string]uint64{"missing": 2, "expired": 1, "repeated": 0},
+		Members: []sequencer.Member{{Account: "n", Final: 9, At: time.Unix(5, 0), Differs: true, Forges: true, Idle: true}},
 	}, f.ready(ctx)
 }
 
@@ -122,13 +120,15 @@ func (w *world) Node() running {
 }
 
 func newWorld() *world {
-	row := func(n uint64) sender.IntentRow {
-		return sender.IntentRow{Sequence: ledger.Sequence{Lineage: 7, Counter: n}, Key: fmt.Sprint("key ", n), Payload: []byte(`{"pay":1}`), Deadline: 99}
+	row := func(n uint64) sequencer.Found {
+		return sequencer.Found{
+			Sequence: ledger.Sequence{Lineage: 7, Counter: n}, Key: fmt.Sprint("key ", n), Payload: []byte(`{"pay":1}`), Deadline: 99,
+			Number: 10 + n, Accepted: time.Unix(int64(n)-1, 0),
+		}
 	}
-	w := &world{logs: &webtest.Log{}, node: &fakeNode{found: []sequencer.Found{
-		{IntentRow: row(2), Number: 12, Accepted: time.Unix(1, 0), Ended: true, Result: sender.Result{Confirmed: true, Assembled: ledger.Hash{0xab}, Block: 8}},
-		{IntentRow: row(1), Number: 11, Accepted: time.Unix(0, 0)},
-	}}}
+	ended := row(2)
+	ended.Ended, ended.Result = true, sequencer.Result{Confirmed: true, Assembled: ledger.Hash{0xab}, Block: 8}
+	w := &world{logs: &webtest.Log{}, node: &fakeNode{found: []sequencer.Found{ended, row(1)}}}
 	w.api = newAPI(w, slog.New(slog.NewTextHandler(w.logs, nil)))
 	return w
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // Section is the configuration of the service: [[contracts]], and who this organisation and the others are.
@@ -68,7 +67,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 }
 
 func readAgreed(d *config.Decoder, place string, value any) Agreed {
-	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName, NudgeAfter: defaultNudge, ForgetAfter: sequencer.DefaultForgetAfter}
+	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ledger.Policies()[0], NudgeAfter: defaultNudge, ForgetAfter: sequencer.DefaultForgetAfter}
 	d.Table(place, value, map[string]config.Setter{
 		"address": d.Word(&one.Address), "account": d.Word(&one.Account), "members": d.Texts(&one.Members), "committee": d.Texts(&one.Committee),
 		"accounts": accounts(d, &one.Accounts), "range_size": d.Count(&one.RangeSize), "depth": d.Count(&one.Depth), "life": d.Count(&one.Life),
@@ -175,8 +174,8 @@ func (s *Section) validateAgreed(d *config.Decoder, place string, one Agreed, tw
 	if one.Account == "" {
 		d.Fault(place+".account", "is missing: name the [[accounts]] with which this node signs and sends")
 	}
-	if !slices.Contains(ranking.Names(), one.Policy) {
-		d.Fault(place+".policy", "%q is none of %s", one.Policy, strings.Join(ranking.Names(), ", "))
+	if !slices.Contains(ledger.Policies(), one.Policy) {
+		d.Fault(place+".policy", "%q is none of %s", one.Policy, strings.Join(ledger.Policies(), ", "))
 	}
 	if len(one.Members) == 0 {
 		d.Fault(place+".members", "is missing: name all members, in the order of the contract")

@@ -16,7 +16,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // deployment is what the flags of deploy say.
@@ -30,7 +29,7 @@ type deployment struct {
 }
 
 func (a *shell) deploy() *cobra.Command {
-	d := deployment{Agreed: Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName}}
+	d := deployment{Agreed: Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ledger.Policies()[0]}}
 	cmd := &cobra.Command{
 		Use:   "deploy --account NAME --member NAME=ACCOUNT …",
 		Short: "create a private contract on the chain",

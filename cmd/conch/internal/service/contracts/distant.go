@@ -58,10 +58,10 @@ func (d *distant) Head(ctx context.Context) (head, final uint64, err error) {
 }
 
 // Final implements sequencer.Ledger.
-func (d *distant) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.Final, error) {
+func (d *distant) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.View, error) {
 	l, err := d.ledger(ctx)
 	if err != nil {
-		return ledger.Final{}, err
+		return nil, err
 	}
 	return l.Final(ctx, intents, states)
 }

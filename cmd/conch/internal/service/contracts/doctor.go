@@ -1,12 +1,12 @@
 package contracts
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // agreement has the facts about a contract.
@@ -76,7 +76,7 @@ func differences(here, there ledger.Contract) (all []string) {
 		{"range_size", here.Range, there.Range},
 		{"depth", here.Depth, there.Depth},
 		{"life", here.Life, there.Life},
-		{"policy", ranking.Default(here.Policy), ranking.Default(there.Policy)},
+		{"policy", cmp.Or(here.Policy, ledger.Policies()[0]), cmp.Or(there.Policy, ledger.Policies()[0])},
 		{"domain or issuer", here.Domain, there.Domain},
 		{"chain_id", here.Chain, there.Chain},
 	} {

@@ -6,7 +6,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // kindContract names events of contracts on /v1/events, and is the parameter that selects those of one.
@@ -18,7 +17,7 @@ type Event struct {
 	Contract string    `json:"contract"`
 	ID       string    `json:"id"`
 	Key      string    `json:"idempotency_key"`
-	Event    string    `json:"event"` // a sender.Stage
+	Event    string    `json:"event"` // a stage of sequencer.Told
 	Fate     string    `json:"fate"`
 	Node     string    `json:"node,omitempty"`
 	Attempt  string    `json:"attempt,omitempty"`
@@ -28,10 +27,10 @@ type Event struct {
 
 func eventOf(t sequencer.Told, n names) Event {
 	e := Event{
-		At: t.At.UTC(), Contract: t.Contract, ID: idOf(t.Sequence), Key: t.Key, Event: string(t.Stage), Fate: fateOpen, Node: n.of(t.With), Block: t.Block, Why: t.Why,
+		At: t.At.UTC(), Contract: t.Contract, ID: idOf(t.Sequence), Key: t.Key, Event: t.Stage, Fate: fateOpen, Node: n.of(t.With), Block: t.Block, Why: t.Why,
 	}
-	if t.Stage == sender.StageConfirmed || t.Stage == sender.StageReverted {
-		e.Fate = string(t.Stage)
+	if t.Stage == fateConfirmed || t.Stage == fateReverted {
+		e.Fate = t.Stage
 	}
 	if t.Assembled != (ledger.Hash{}) {
 		e.Attempt = t.Assembled.String()

@@ -19,7 +19,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // Each stage of an intent is an event with its contract, id, key, time, block and attempt, as it is documented. Steps that are
@@ -28,16 +27,16 @@ func TestEventsOfStages(t *testing.T) {
 	t.Parallel()
 	doc := webtest.Read(t, openAPI)
 	told := sequencer.Told{Contract: "0xc0", Sequence: ledger.Sequence{Lineage: 7, Counter: 1}, Key: "k", Moment: sequencer.Moment{At: time.Unix(1, 0), Event: "row stored"}}
-	for stage, want := range map[sender.Stage]string{
-		sender.StageStored:     `{"at":"1970-01-01T00:00:01Z","contract":"0xc0","id":"` + openID + `","idempotency_key":"k","event":"stored","fate":"open"}`,
-		sender.StageDispatched: "", sender.StageSkipped: "", sender.StageRewound: "", sender.StageEnding: "",
-		sender.StageIncluded:  `{"at":"1970-01-01T00:00:01Z","contract":"0xc0","id":"` + openID + `","idempotency_key":"k","event":"included","fate":"open","node":"north","attempt":"0xab00000000000000000000000000000000000000000000000000000000000000","block":8,"why":"why"}`,
-		sender.StageConfirmed: `{"at":"1970-01-01T00:00:01Z","contract":"0xc0","id":"` + openID + `","idempotency_key":"k","event":"confirmed","fate":"confirmed"}`,
-		sender.StageReverted:  `{"at":"1970-01-01T00:00:01Z","contract":"0xc0","id":"` + openID + `","idempotency_key":"k","event":"reverted","fate":"reverted"}`,
+	for stage, want := range map[string]string{
+		"stored":     `{"at":"1970-01-01T00:00:01Z","contract":"0xc0","id":"` + openID + `","idempotency_key":"k","event":"stored","fate":"open"}`,
+		"dispatched": "", "skipped": "", "rewound": "", "ending": "",
+		"included":  `{"at":"1970-01-01T00:00:01Z","contract":"0xc0","id":"` + openID + `","idempotency_key":"k","event":"included","fate":"open","node":"north","attempt":"0xab00000000000000000000000000000000000000000000000000000000000000","block":8,"why":"why"}`,
+		"confirmed": `{"at":"1970-01-01T00:00:01Z","contract":"0xc0","id":"` + openID + `","idempotency_key":"k","event":"confirmed","fate":"confirmed"}`,
+		"reverted":  `{"at":"1970-01-01T00:00:01Z","contract":"0xc0","id":"` + openID + `","idempotency_key":"k","event":"reverted","fate":"reverted"}`,
 	} {
 		one := told
 		one.Stage = stage
-		if stage == sender.StageIncluded {
+		if stage == "included" {
 			one.With, one.Assembled, one.Block, one.Why = "n", ledger.Hash{0xab}, 8, "why"
 		}
 		data, err := json.Marshal(eventOf(one, names{"n": "north"}))
@@ -97,9 +96,9 @@ func TestATermIsTold(t *testing.T) {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	told := s.teller(section)
-	told(sequencer.Told{Contract: address, Key: "k", Stage: sender.StageStored})
+	told(sequencer.Told{Contract: address, Key: "k", Stage: "stored"})
 	told(sequencer.Told{Contract: address, Key: "k", Moment: sequencer.Moment{Event: "offered"}})
-	told(sequencer.Told{Contract: address, Key: "k", Stage: sender.StageConfirmed})
+	told(sequencer.Told{Contract: address, Key: "k", Stage: "confirmed"})
 	s.set(nil)
 	text, err := io.ReadAll(answer.Body)
 	rest := string(text)

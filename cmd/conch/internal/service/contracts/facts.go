@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/sequencer/evm"
+	"github.com/conchhq/conch/sequencer/ledger"
 )
 
 // factPatience bounds the answer of a chain.
@@ -58,7 +59,7 @@ func consult(ctx context.Context, c config.Config, self string, a Agreed) (out a
 // read fills in what the chain says.
 func (a *agreement) read(ctx context.Context, at evm.Node) {
 	told := func(err error) {
-		if errors.Is(err, evm.ErrOther) {
+		if errors.Is(err, ledger.ErrOther) {
 			a.other = err.Error()
 		} else {
 			a.away = err.Error()

@@ -10,10 +10,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
-	"github.com/conchhq/conch/sequencer"
-	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
-	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/sequencertest"
 )
 
@@ -77,9 +74,7 @@ func TestAFrozenWriteIsEnded(t *testing.T) {
 	proxy.Delay(20 * time.Millisecond) // for each 32 kB
 	ended := make(chan error, 1)
 	go func() {
-		large := sender.IntentRow{Sequence: ledger.Sequence{Lineage: 9}, Key: "large", Payload: make([]byte, 16<<20)}
-		_, err := old.Write(ctx, []sequencer.Change{{Contract: "k", Sender: &sender.Store{Intents: []sender.IntentRow{large}}}})
-		ended <- err
+		ended <- sequencertest.Accept(ctx, old, "large", make([]byte, 16<<20))
 	}()
 	admin := db.Connect(t)
 	pgtest.Eventually(t, patience, "the server has half of the write", func() bool {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/migrate"
@@ -41,24 +41,24 @@ func run(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 // its session.
 func lead(t *testing.T, url, id string, lease time.Duration) (token fence.Token, leave func()) {
 	t.Helper()
-	mint, err := pgmint.New(pgmint.Config{URL: url})
+	minter, err := pgmint.New(pgmint.Config{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(mint.Close)
-	session, err := mint.Open(t.Context(), election.Candidate{ID: id, Lease: lease, Longest: lease, Takeover: election.Strict, Scopes: []string{scope}})
+	t.Cleanup(minter.Close)
+	session, err := minter.Open(t.Context(), mint.Candidate{ID: id, Lease: lease, Longest: lease, Takeover: mint.Strict, Scopes: []string{scope}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	leave = func() { _ = session.Close() }
 	t.Cleanup(leave)
 	pgtest.Eventually(t, patience, id+" leads", func() bool {
-		won, err := session.Try(t.Context(), []election.Bid{{Scope: scope, Lease: lease, Block: 100 * time.Millisecond, Evict: true}})
+		won, err := session.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: lease, Block: 100 * time.Millisecond, Evict: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		token = won[0].Token
-		return won[0].Outcome == election.Won
+		return won[0].Outcome == mint.Won
 	})
 	return token, leave
 }

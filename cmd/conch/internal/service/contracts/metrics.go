@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/conchhq/conch/sequencer"
-	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -89,15 +88,12 @@ func contractMetrics(to chan<- prometheus.Metric, address string, s sequencer.St
 	for state, n := range s.Intents {
 		gauge(openDesc, float64(n), address, state)
 	}
-	var ended map[string]uint64
-	if s.Coordinates != nil {
-		ended = s.Coordinates.Ended
-		for stage, n := range s.Coordinates.Stages {
-			gauge(coordinatingDesc, float64(n), address, stage)
-		}
+	for stage, n := range s.Coordinates {
+		gauge(coordinatingDesc, float64(n), address, stage)
 	}
-	for _, end := range coordinator.Ends() {
-		to <- prometheus.MustNewConstMetric(entriesDesc, prometheus.CounterValue, float64(ended[end]), address, end)
+	to <- prometheus.MustNewConstMetric(entriesDesc, prometheus.CounterValue, float64(s.Landed), address, "landed")
+	for why, n := range s.Skipped {
+		to <- prometheus.MustNewConstMetric(entriesDesc, prometheus.CounterValue, float64(n), address, why)
 	}
 	gauge(finalDesc, float64(s.Final), address)
 	gauge(missingDesc, float64(s.Missing), address)

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
-	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // names has the members' names, as the configuration gives them. A stranger's is its account.
@@ -107,8 +105,12 @@ func (t Told) waitsFor() string {
 	return t.Story[len(t.Story)-1].Why
 }
 
-// fateOpen is the fate of what has not ended; the others are called as the stages that end it.
-const fateOpen = "open"
+// The fates of a transaction; those of one that has ended are called as the stages that end it.
+const (
+	fateOpen      = "open"
+	fateConfirmed = "confirmed"
+	fateReverted  = "reverted"
+)
 
 func transactionOf(contract string, f sequencer.Found) Transaction {
 	t := Transaction{
@@ -118,9 +120,9 @@ func transactionOf(contract string, f sequencer.Found) Transaction {
 	if !f.Ended {
 		return t
 	}
-	t.Fate, t.Why = string(sender.StageReverted), f.Result.Why
+	t.Fate, t.Why = fateReverted, f.Result.Why
 	if f.Result.Confirmed {
-		t.Fate, t.Attempt = string(sender.StageConfirmed), new(f.Result.Assembled.String())
+		t.Fate, t.Attempt = fateConfirmed, new(f.Result.Assembled.String())
 	}
 	if f.Result.Block > 0 {
 		t.Block = &f.Result.Block
@@ -205,7 +207,7 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 	c := Contract{
 		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: warningOf(d, s.Takes), Unread: s.Unread,
 		RangeSize: d.Range, Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
-		Waits: s.Waits, Nudges: s.Nudges, Drained: s.Drained, Unsigned: s.Unsigned, Skipped: map[string]uint64{},
+		Waits: s.Waits, Nudges: s.Nudges, Drained: s.Drained, Unsigned: s.Unsigned, Landed: s.Landed, Skipped: map[string]uint64{},
 	}
 	if s.Takes > 0 {
 		c.Takes = &s.Takes
@@ -214,16 +216,16 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 		c.Head = &s.Head
 	}
 	if s.Unread == "" {
-		at, named, next := uint64(s.Range), n.of(s.Coordinator), n.of(s.Next)
+		at, named, next := s.Range, n.of(s.Coordinator), n.of(s.Next)
 		c.Final, c.Range, c.Coordinator, c.Next = &s.Final, &at, &named, &next
 	}
-	if s.Coordinates != nil {
-		c.Coordinating = s.Coordinates.Stages
-		c.Landed = s.Coordinates.Ended[coordinator.Landed]
-		maps.Copy(c.Skipped, s.Coordinates.Ended)
-		delete(c.Skipped, coordinator.Landed)
+	maps.Copy(c.Coordinating, s.Coordinates)
+	for why, n := range s.Skipped {
+		if n > 0 {
+			c.Skipped[why] = n
+		}
 	}
-	heard := map[ledger.Account]sequencer.Heard{}
+	heard := map[ledger.Account]sequencer.Member{}
 	for _, h := range s.Members {
 		heard[h.Account] = h
 	}

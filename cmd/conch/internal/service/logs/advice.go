@@ -9,12 +9,12 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/quorum/host"
-	"github.com/conchhq/conch/txlog/wire"
+	"github.com/conchhq/conch/txlog/founding"
+	"github.com/conchhq/conch/txlog/quorum"
 )
 
 // advice says what is in the way of the log, as far as this node can know, and what to do.
-func (r *part) advice(st host.Status) string {
+func (r *part) advice(st quorum.Status) string {
 	r.mu.Lock()
 	gone := r.gone
 	r.mu.Unlock()
@@ -31,7 +31,7 @@ func (r *part) advice(st host.Status) string {
 	if is && m.Key != r.key {
 		return r.otherKey(st, m)
 	}
-	if text := stands(st, r.Namespace); text != "" || st.Quorum != nil {
+	if text := stands(st, r.Namespace); text != "" || st.Majority != nil {
 		return text
 	}
 	if is && m.Store != st.Store {
@@ -42,7 +42,7 @@ func (r *part) advice(st host.Status) string {
 }
 
 // otherKey says that the log knows this node by another key, and how it comes to know it by the one that the node has now.
-func (r *part) otherKey(st host.Status, m txlog.Member) string {
+func (r *part) otherKey(st quorum.Status, m txlog.Member) string {
 	var others, all []string
 	for _, of := range st.Members {
 		all = append(all, of.Name)
@@ -59,14 +59,14 @@ func (r *part) otherKey(st host.Status, m txlog.Member) string {
 }
 
 // stands says why a log cannot go on, and what members have said or signed that cannot be true.
-func stands(st host.Status, namespace string) string {
+func stands(st quorum.Status, namespace string) string {
 	var texts []string
-	if st.Quorum != nil && st.Quorum.Advice != "" {
-		texts = append(texts, st.Quorum.Advice)
+	if st.Majority != nil && st.Majority.Advice != "" {
+		texts = append(texts, st.Majority.Advice)
 	}
 	switch {
-	case st.Quorum != nil && st.Quorum.Fork != "":
-		texts = append(texts, st.Quorum.Fork)
+	case st.Majority != nil && st.Majority.Fork != "":
+		texts = append(texts, st.Majority.Fork)
 	case st.Copy.Fork.B.Member != "":
 		texts = append(texts, forked(st, namespace))
 	case len(st.Copy.Doubts) > 0:
@@ -82,7 +82,7 @@ func which(namespace string) string {
 }
 
 // forked says that two heads cannot both be true. Which of those who signed them is right nobody can tell here.
-func forked(st host.Status, namespace string) string {
+func forked(st quorum.Status, namespace string) string {
 	f := st.Copy.Fork
 	what := fmt.Sprintf("%s has signed a head of entry %d that cannot be true if this copy is", f.B.Member, f.B.Index)
 	if f.A.Member != "" {
@@ -93,7 +93,7 @@ func forked(st host.Status, namespace string) string {
 }
 
 // doubted names a member that has signed what the leader does not have.
-func doubted(st host.Status, namespace string) string {
+func doubted(st quorum.Status, namespace string) string {
 	d := st.Copy.Doubts[len(st.Copy.Doubts)-1]
 	return fmt.Sprintf("%s has signed a head of entry %d, and the leader has denied it. Either %[1]s lies, or its key is stolen; or the store of the leader, or of a member that elected it, "+
 		"was restored from a backup or copied, and has forgotten that entry. The log goes on, and does not count heads of that kind (%[3]d so far). %[4]s",
@@ -101,9 +101,9 @@ func doubted(st host.Status, namespace string) string {
 }
 
 // lost says that the stores of a majority are gone, though the nodes run: nobody can admit the new ones.
-func lost(st host.Status, namespace string) string {
+func lost(st quorum.Status, namespace string) string {
 	left, need := len(st.Members)-len(st.Renewed), txlog.Majority(st.Members)
-	if len(st.Renewed) == 0 || left >= need || st.Quorum != nil && st.Quorum.Advice == "" {
+	if len(st.Renewed) == 0 || left >= need || st.Majority != nil && st.Majority.Advice == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s ran with other stores before, and those of now cannot vote until a leader has admitted them. %d of %d old stores can be left, and a leader needs %d. "+
@@ -137,7 +137,7 @@ func (r *part) askAround(look int) {
 		}
 	}
 	if len(all) > 0 {
-		r.send(all[look/askEvery%len(all)], txlog.ID{}, wire.Seek{Serial: 1, Namespace: r.Namespace})
+		r.send(all[look/askEvery%len(all)], txlog.ID{}, founding.Seek{Serial: 1, Namespace: r.Namespace})
 	}
 }
 

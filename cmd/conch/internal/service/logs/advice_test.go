@@ -14,7 +14,6 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
-	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // A node whose connected peers have another log of its name says so, if that one goes on with its own, or if more of them have it. The
@@ -92,11 +91,11 @@ func TestWhatGuestsSayIsNotKept(t *testing.T) {
 func TestTooFewStoresAreLeft(t *testing.T) {
 	t.Parallel()
 	members := []txlog.Member{{Name: "n1", Store: 1}, {Name: "n2", Store: 2}, {Name: "n3", Store: 3}}
-	stands, goesOn := &quorum.Status{Advice: "1 of 3 members answer"}, &quorum.Status{}
+	stands, goesOn := &quorum.Majority{Advice: "1 of 3 members answer"}, &quorum.Majority{}
 	for _, c := range []struct {
 		name    string
 		renewed []string
-		quorum  *quorum.Status
+		quorum  *quorum.Majority
 		want    string
 	}{
 		{"none is another one", nil, stands, ""},
@@ -106,12 +105,12 @@ func TestTooFewStoresAreLeft(t *testing.T) {
 		{"two are, and it goes on", []string{"n2", "n3"}, goesOn, ""},
 		{"all are", []string{"n1", "n2", "n3"}, nil, "0 of 3 old stores"},
 	} {
-		got := lost(host.Status{Members: members, Renewed: c.renewed, Quorum: c.quorum}, "flags")
+		got := lost(quorum.Status{Members: members, Renewed: c.renewed, Majority: c.quorum}, "flags")
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: it says %q, want %q", c.name, got, c.want)
 		}
 	}
-	if got := lost(host.Status{}, "flags"); got != "" {
+	if got := lost(quorum.Status{}, "flags"); got != "" {
 		t.Errorf("of a log that has ended it says %q", got)
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/member"
-	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -140,7 +139,7 @@ func TestAnUnknownTryStaysUnknown(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ first, then, want error }{
 		{txlog.ErrUnknown, txlog.ErrTooMany, txlog.ErrUnknown},
-		{host.ErrStopped, txlog.ErrTooMany, txlog.ErrUnknown},
+		{quorum.ErrStopped, txlog.ErrTooMany, txlog.ErrUnknown},
 		{txlog.NotLeaderError{}, txlog.ErrAway, txlog.ErrUnknown},
 		{txlog.ErrUnknown, txlog.ErrChanging, txlog.ErrUnknown},
 		{txlog.ErrUnknown, errBehind, txlog.ErrUnknown},
@@ -175,11 +174,11 @@ func TestRefusals(t *testing.T) {
 		{txlog.ErrGoalID, 409, "goal-conflict"},
 		{txlog.ErrOld, 410, "goal-old"},
 		{txlog.ErrTooMany, 429, "too-many-goals"},
-		{host.ErrManyReads, 429, "too-many-reads"},
-		{host.ErrLags, 503, "node-behind"},
+		{quorum.ErrManyReads, 429, "too-many-reads"},
+		{quorum.ErrLags, 503, "node-behind"},
 		{txlog.ErrUnknown, 503, "unknown-outcome"},
 		{txlog.ErrBarred, 403, "not-a-peer"},
-		{member.ErrUnconfirmed, 503, "unknown-outcome"},
+		{quorum.ErrUnconfirmed, 503, "unknown-outcome"},
 		{txlog.ErrChanging, 409, "members-change"},
 		{txlog.ErrChanged, 409, "members-changed"},
 		{txlog.ErrBudget, 422, "over-budget"},
@@ -187,7 +186,7 @@ func TestRefusals(t *testing.T) {
 		{txlog.ErrMalformed, 400, "malformed"},
 		{goneBefore(store.ErrGone, 7), 410, "entries-gone"},
 		{store.ErrClosed, 503, "log-down"},
-		{host.ErrStopped, 503, "log-down"},
+		{quorum.ErrStopped, 503, "log-down"},
 		{errNotHere, 503, "log-down"},
 		{errBehind, 503, "node-behind"},
 		{errNotMade, 503, "member-away"},
@@ -201,7 +200,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%v is %+v, want %d %s", c.err, p, c.status, c.name)
 		}
 	}
-	for _, err := range []error{member.ErrUnconfirmed, host.ErrManyReads, host.ErrLags} {
+	for _, err := range []error{quorum.ErrUnconfirmed, quorum.ErrManyReads, quorum.ErrLags} {
 		if p := web.ProblemOf(unseen(err)); p.Status != 503 || !strings.Contains(p.Detail, "nothing was done: ") || !strings.HasSuffix(p.Type, ":unknown-outcome") {
 			t.Errorf("members are asked for, and %v: %+v", err, p)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/quorum/host"
-	"github.com/conchhq/conch/txlog/wire"
+	"github.com/conchhq/conch/txlog/founding"
+	"github.com/conchhq/conch/txlog/quorum"
 )
 
 // errNoLeader means that nobody has answered who leads: what was asked for may happen all the same.
@@ -22,7 +22,7 @@ const appointPatience = drawPatience + beginPatience
 // members. The error is one of a set that a log cannot have, txlog.ErrChanged, txlog.ErrAway or txlog.ErrChanging if nothing was done,
 // else one after which nobody knows: asked again with the same since, nothing is done twice, and nothing newer is undone.
 func (r *part) change(ctx context.Context, names []string, since uint64) (index uint64, err error) {
-	err = r.insist(ctx, func(h *host.Host) (err error) {
+	err = r.insist(ctx, func(h *quorum.Host) (err error) {
 		if h.Status().Leads {
 			index, err = r.appoint(ctx, names, since)
 		} else {
@@ -68,13 +68,13 @@ func (r *part) askLeader(ctx context.Context, names []string, since uint64) (uin
 	hint, turn := "", 0
 	answer, err := r.ask(ctx, question{
 		log:  g.ID(),
-		with: func(serial uint64) wire.Body { return wire.Appoint{Serial: serial, Names: names, Since: since} },
+		with: func(serial uint64) any { return founding.Appoint{Serial: serial, Names: names, Since: since} },
 		to: func() string {
 			turn++
 			return r.leader(hint, turn)
 		},
-		goesOn: func(body wire.Body) bool {
-			a, _ := body.(wire.Appointed)
+		goesOn: func(body any) bool {
+			a, _ := body.(founding.Appointed)
 			not, is := errors.AsType[txlog.NotLeaderError](a.Err)
 			hint = not.Leader
 			return is && not.Leader != r.self
@@ -83,7 +83,7 @@ func (r *part) askLeader(ctx context.Context, names []string, since uint64) (uin
 	if err != nil {
 		return 0, errNoLeader
 	}
-	if a, is := answer.body.(wire.Appointed); is {
+	if a, is := answer.body.(founding.Appointed); is {
 		return a.Index, a.Err
 	}
 	return 0, txlog.ErrUnknown
@@ -108,17 +108,17 @@ func (r *part) leader(hint string, turn int) string {
 
 // asked appoints members for another node, one request of a node at a time: it sends the others again. A copy of a request that comes late,
 // at this leader or the next one, is told what is so by then: it is done, or the members have changed since it was made.
-func (r *part) asked(from string, log txlog.ID, a wire.Appoint) {
+func (r *part) asked(from string, log txlog.ID, a founding.Appoint) {
 	if g, known := r.began(); !known || g.ID() != log {
 		return
 	}
-	r.alone("appoint", from, log, func(ctx context.Context) wire.Body {
+	r.alone("appoint", from, log, func(ctx context.Context) any {
 		ctx, cancel := context.WithTimeout(ctx, appointPatience)
 		defer cancel()
 		index, err := r.appoint(ctx, a.Names, a.Since)
 		if err == nil {
 			r.log.Info("another node has had the members changed", slog.String("peer", from), slog.String("members", strings.Join(a.Names, ", ")), slog.Uint64("index", index))
 		}
-		return wire.Appointed{Serial: a.Serial, Index: index, Err: err}
+		return founding.Appointed{Serial: a.Serial, Index: index, Err: err}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/wire"
+	"github.com/conchhq/conch/txlog/founding"
 )
 
 // leader returns who leads.
@@ -39,21 +39,21 @@ func (n *testNode) deciders() (names []string) {
 }
 
 // appoints brings the leader a request of this node, and returns its answer.
-func (n *testNode) appoints(leader *testNode, a wire.Appoint) wire.Appointed {
+func (n *testNode) appoints(leader *testNode, a founding.Appoint) founding.Appointed {
 	n.t.Helper()
 	r, answer := n.svc.Parts()[0], make(chan told, 1)
 	g, _ := r.began()
 	r.mu.Lock()
 	r.asks[a.Serial] = answer
 	r.mu.Unlock()
-	b, err := wire.Encode(wire.Message{Log: g.ID(), Body: a})
+	b, err := founding.Encode(founding.Message{Log: g.ID(), Body: a})
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	leader.svc.Parts()[0].founded(transport.Envelope{From: n.name, Body: b})
 	var got told
 	pgtest.Within(n.t, nodetest.Patience, "the leader answers", func() { got = <-answer })
-	is, ok := got.body.(wire.Appointed)
+	is, ok := got.body.(founding.Appointed)
 	if !ok || is.Serial != a.Serial {
 		n.t.Fatalf("request %d is answered by %+v", a.Serial, got.body)
 	}
@@ -71,7 +71,7 @@ func TestALateRequestUndoesNothing(t *testing.T) {
 	pgtest.Eventually(t, nodetest.Patience, "n4 has the log", func() bool { return asker.status().State == stateRunning })
 	asker.put("a", 1)
 	pgtest.Eventually(t, nodetest.Patience, "n4 knows the members", func() bool { return asker.status().MembersAt > 0 })
-	late := wire.Appoint{Serial: 7, Names: []string{"n1", "n2", "n3", "n4"}, Since: asker.status().MembersAt}
+	late := founding.Appoint{Serial: 7, Names: []string{"n1", "n2", "n3", "n4"}, Since: asker.status().MembersAt}
 	if first := asker.appoints(s.leader(), late); first.Err != nil {
 		t.Fatal(first.Err)
 	}
@@ -107,7 +107,7 @@ func TestEachRequestIsAnswered(t *testing.T) {
 	asker := s.nodes["n2"]
 	pgtest.Eventually(t, nodetest.Patience, "n2 has the log", func() bool { return s.nodes["n1"].status().Leads && asker.status().MembersAt > 0 })
 	for i, serial := range []uint64{0, 1<<64 - 1, 0, 5, 4, 4, 5} {
-		if got := asker.appoints(s.nodes["n1"], wire.Appoint{Serial: serial, Names: []string{"n1", "n2"}, Since: 1}); got.Err != nil {
+		if got := asker.appoints(s.nodes["n1"], founding.Appoint{Serial: serial, Names: []string{"n1", "n2"}, Since: 1}); got.Err != nil {
 			t.Errorf("request %d, number %d: %v", i, serial, got.Err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/wire"
+	"github.com/conchhq/conch/txlog/founding"
 )
 
 // set has a node make others the members.
@@ -122,7 +122,7 @@ func TestWhoMayAppoint(t *testing.T) {
 	r := n.svc.Parts()[0]
 	g, _ := r.began()
 	send := func(from string, log txlog.ID) {
-		b, err := wire.Encode(wire.Message{Log: log, Body: wire.Appoint{Serial: 1, Names: []string{"n1", "n2"}, Since: 1}})
+		b, err := founding.Encode(founding.Message{Log: log, Body: founding.Appoint{Serial: 1, Names: []string{"n1", "n2"}, Since: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/wire"
 )
 
 // told is an answer of another node.
 type told struct {
 	from string
 	log  txlog.ID // which the message names
-	body wire.Body
+	body any
 }
 
 // answered hands an answer to the one that waits for it.
@@ -31,9 +30,9 @@ func (r *part) answered(serial uint64, t told) {
 // question is what a node asks others.
 type question struct {
 	log    txlog.ID
-	to     func() string                 // whom, each time
-	with   func(serial uint64) wire.Body // the message, with a number of its own
-	goesOn func(answer wire.Body) bool   // that one was not enough; nil: each is
+	to     func() string           // whom, each time
+	with   func(serial uint64) any // the message, with a number of its own
+	goesOn func(answer any) bool   // that one was not enough; nil: each is
 }
 
 // just is always the same node.

@@ -9,8 +9,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/kv"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/disk"
-	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -83,10 +83,10 @@ func (a *shell) verifyStore(ctx context.Context, namespace, file string) error {
 
 // proofs returns what the store keeps against members.
 func proofs(s store.Store) (all []Proof, err error) {
-	evidence, err := host.Evidence(s)
-	for _, e := range evidence {
+	evidence, err := quorum.Evidence(s)
+	for _, heads := range evidence {
 		var p Proof
-		for _, h := range e.Heads {
+		for _, h := range heads {
 			p.Heads = append(p.Heads, SignedHead{Member: h.Member, Index: h.Index, Term: h.Term, Hash: h.Hash.String(), State: h.State.String(), Signed: h.Encode()})
 		}
 		all = append(all, p)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/wire"
+	"github.com/conchhq/conch/txlog/founding"
 )
 
 // order is what a person wants of a log that is to be made.
@@ -156,13 +156,13 @@ func (r *part) draft(ctx context.Context, name string, log txlog.ID) (txlog.Memb
 		id, err := r.own(ctx, log)
 		return txlog.Member{Name: name, Key: r.key, Store: id}, err
 	}
-	answer, err := r.ask(ctx, question{log: log, to: just(name), with: func(serial uint64) wire.Body {
-		return wire.Prepare{Serial: serial, Namespace: r.Namespace, Machine: machineName}
+	answer, err := r.ask(ctx, question{log: log, to: just(name), with: func(serial uint64) any {
+		return founding.Prepare{Serial: serial, Namespace: r.Namespace, Machine: machineName}
 	}})
 	if err != nil {
 		return txlog.Member{}, err
 	}
-	p, is := answer.body.(wire.Prepared)
+	p, is := answer.body.(founding.Prepared)
 	switch {
 	case !is:
 		return txlog.Member{}, errSilent
@@ -229,13 +229,13 @@ func (r *part) spread(ctx context.Context, g txlog.Genesis, o order) (txlog.Gene
 // tellBegin tells a member until it has begun, ever less often. One that has another log of that name stays with it.
 func (r *part) tellBegin(ctx context.Context, name string, g txlog.Genesis) {
 	pauses := pause.Growing{First: seekEvery / 5, Most: longestPause}
-	begin := question{log: g.ID(), to: just(name), with: func(serial uint64) wire.Body { return wire.Begin{Serial: serial, Genesis: g} }}
+	begin := question{log: g.ID(), to: just(name), with: func(serial uint64) any { return founding.Begin{Serial: serial, Genesis: g} }}
 	for said := ""; ; {
 		answer, err := r.ask(ctx, begin)
 		if err != nil {
 			return // this node ends
 		}
-		switch b, is := answer.body.(wire.Begun); {
+		switch b, is := answer.body.(founding.Begun); {
 		case is && b.Why == "":
 			r.log.Info("a member has begun with the log", slog.String("member", name))
 			return

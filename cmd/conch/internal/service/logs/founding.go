@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/wire"
+	"github.com/conchhq/conch/txlog/founding"
 )
 
 // promise names the node for which this one has drawn a store: for a while no other one makes a log of that name.
@@ -37,23 +37,23 @@ func fingerprintOf(s crypto.Signer) txlog.Hash {
 // founded takes a message about how the log begins, or who its members are to be. It does not wait. Everybody who is connected may
 // ask how it began, and follow; anything else is for the nodes of the configuration, and for members.
 func (r *part) founded(e transport.Envelope) {
-	m, err := wire.Decode(e.Body)
+	m, err := founding.Decode(e.Body)
 	if err != nil {
 		r.counts.refuse(reasonMalformed)
 		return
 	}
 	switch b := m.Body.(type) {
-	case wire.Seek:
+	case founding.Seek:
 		if g, known := r.began(); known && b.Namespace == r.Namespace {
-			r.send(e.From, g.ID(), wire.Known{Serial: b.Serial, Genesis: g})
+			r.send(e.From, g.ID(), founding.Known{Serial: b.Serial, Genesis: g})
 		}
-	case wire.Known:
+	case founding.Known:
 		r.hear(e.From, b.Genesis, time.Now())
-	case wire.Prepared:
+	case founding.Prepared:
 		r.answered(b.Serial, told{e.From, m.Log, b})
-	case wire.Begun:
+	case founding.Begun:
 		r.answered(b.Serial, told{e.From, m.Log, b})
-	case wire.Appointed:
+	case founding.Appointed:
 		r.answered(b.Serial, told{e.From, m.Log, b})
 	default:
 		if !r.may(e.From) && !r.isMember(e.From) {
@@ -66,28 +66,28 @@ func (r *part) founded(e transport.Envelope) {
 }
 
 // serves does what a node asks that may decide.
-func (r *part) serves(from string, m wire.Message) {
+func (r *part) serves(from string, m founding.Message) {
 	switch b := m.Body.(type) {
-	case wire.Prepare: // it writes a file
-		r.alone("prepare", from, m.Log, func(ctx context.Context) wire.Body { return r.prepare(ctx, from, m.Log, b) })
-	case wire.Begin:
+	case founding.Prepare: // it writes a file
+		r.alone("prepare", from, m.Log, func(ctx context.Context) any { return r.prepare(ctx, from, m.Log, b) })
+	case founding.Begin:
 		log, why := r.begins(from, b.Genesis)
-		r.send(from, log, wire.Begun{Serial: b.Serial, Why: why})
-	case wire.Appoint:
+		r.send(from, log, founding.Begun{Serial: b.Serial, Why: why})
+	case founding.Appoint:
 		r.asked(from, m.Log, b)
 	}
 }
 
 // bar tells a node that wants other members, and may not, that nothing is done. The leader alone can say so.
-func (r *part) bar(to string, m wire.Message) {
-	a, is := m.Body.(wire.Appoint)
+func (r *part) bar(to string, m founding.Message) {
+	a, is := m.Body.(founding.Appoint)
 	if h := r.running(); is && h != nil && h.Status().Leads {
-		r.send(to, m.Log, wire.Appointed{Serial: a.Serial, Err: txlog.ErrBarred})
+		r.send(to, m.Log, founding.Appointed{Serial: a.Serial, Err: txlog.ErrBarred})
 	}
 }
 
 // alone has something done for a node that takes a while, and sends the answer. It is done once at a time for each node: it asks again.
-func (r *part) alone(what, from string, log txlog.ID, do func(context.Context) wire.Body) {
+func (r *part) alone(what, from string, log txlog.ID, do func(context.Context) any) {
 	key := what + " " + from
 	r.mu.Lock()
 	busy := r.busy[key]
@@ -114,15 +114,15 @@ func (r *part) isMember(name string) bool {
 	return is
 }
 
-func (r *part) send(to string, log txlog.ID, body wire.Body) {
-	if b, err := wire.Encode(wire.Message{Log: log, Body: body}); err == nil {
+func (r *part) send(to string, log txlog.ID, body any) {
+	if b, err := founding.Encode(founding.Message{Log: log, Body: body}); err == nil {
 		_ = r.line.Send(to, b) // if it is lost, the node asks again
 	}
 }
 
 // prepare answers a node that makes a log, or wants this node to be a member of the one that is here.
-func (r *part) prepare(ctx context.Context, from string, log txlog.ID, p wire.Prepare) wire.Body {
-	answer := wire.Prepared{Serial: p.Serial, Key: r.key}
+func (r *part) prepare(ctx context.Context, from string, log txlog.ID, p founding.Prepare) any {
+	answer := founding.Prepared{Serial: p.Serial, Key: r.key}
 	var err error
 	if log.IsZero() {
 		answer.Store, err = r.drawFor(ctx, from, p)
@@ -136,7 +136,7 @@ func (r *part) prepare(ctx context.Context, from string, log txlog.ID, p wire.Pr
 }
 
 // drawFor draws a store for a log that another node makes.
-func (r *part) drawFor(ctx context.Context, maker string, p wire.Prepare) (store uint64, err error) {
+func (r *part) drawFor(ctx context.Context, maker string, p founding.Prepare) (store uint64, err error) {
 	if p.Namespace != r.Namespace || p.Machine != machineName {
 		return 0, fmt.Errorf("it has a log %q of machine %s in its configuration, and is asked for %q of %s", r.Namespace, machineName, p.Namespace, p.Machine)
 	}

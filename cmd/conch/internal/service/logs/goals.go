@@ -14,7 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/quorum"
 )
 
 // Asked is a goal as users submit it.
@@ -80,7 +80,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		}
 	}
 	execute := func(ctx context.Context) (answer txlog.Answer, err error) {
-		err = r.insist(ctx, func(h *host.Host) (err error) {
+		err = r.insist(ctx, func(h *quorum.Host) (err error) {
 			answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since)
 			if t.renew(err) {
 				answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since)
@@ -101,7 +101,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	case err == nil:
 	case nobodyKnows(err):
 		s := h.Status()
-		return unknownGoal(g.GoalID, t.since, max(s.Position.Index, s.Copy.Head.Index))
+		return unknownGoal(g.GoalID, t.since, max(s.Position.Index, s.Copy.Signed))
 	default:
 		return refusal(err)
 	}
@@ -110,7 +110,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 
 // check returns a problem if this is no goal that any log takes.
 func (g *Asked) check() error {
-	switch err := txlog.CheckGoal(g.GoalID, g.Goal); {
+	switch err := (txlog.Goal{ID: g.GoalID, Body: g.Goal}).Check(); {
 	case errors.Is(err, txlog.ErrMalformed):
 		return web.Failf(http.StatusBadRequest, "%v", err).Wrong("goal_id")
 	case err != nil:
@@ -128,7 +128,7 @@ func (r *part) lacks(ctx context.Context, since uint64) error {
 	if h == nil {
 		return nil
 	}
-	if s := h.Status(); since <= max(s.Position.Index, s.Copy.Head.Index) {
+	if s := h.Status(); since <= max(s.Position.Index, s.Copy.Signed) {
 		return nil
 	}
 	_, end, err := h.Fresh(ctx, nil)
@@ -150,11 +150,11 @@ type tried struct {
 }
 
 // tryOf returns the index with which a goal is submitted at a node. Entry 1 comes before every goal, so it stands for 0 too.
-func tryOf(g Asked, s host.Status) tried {
+func tryOf(g Asked, s quorum.Status) tried {
 	if g.Since != nil {
 		return tried{since: max(1, *g.Since)}
 	}
-	return tried{since: max(1, s.Position.Index), ours: true, known: s.Copy.Head.Index}
+	return tried{since: max(1, s.Position.Index), ours: true, known: s.Copy.Signed}
 }
 
 // renew has a goal asked for again whose id is new, when this node's copy is so far behind that it seems to be old: with the
@@ -171,15 +171,15 @@ func (t *tried) renew(err error) bool {
 // nobodyKnows reports whether an error leaves open what has become of what was asked for: an earlier try may have been taken.
 func nobodyKnows(err error) bool {
 	return errors.Is(err, txlog.ErrUnknown) || errors.Is(err, txlog.ErrNotLeader) || errors.Is(err, errNoLeader) || errors.Is(err, errNotHere) ||
-		errors.Is(err, host.ErrStopped)
+		errors.Is(err, quorum.ErrStopped)
 }
 
 // insistEvery is how long to wait before something is asked again that nobody can say yet.
-const insistEvery = round
+const insistEvery = 100 * time.Millisecond // a round of the members
 
 // insist asks the host until ctx ends, as long as nobody can say: it may have been made anew meanwhile, and what waited for it ends
 // then. To ask again with the same id is harmless. A node that ends waits for nobody: its user has to hear with which id to ask another one.
-func (r *part) insist(ctx context.Context, ask func(h *host.Host) error) error {
+func (r *part) insist(ctx context.Context, ask func(h *quorum.Host) error) error {
 	var all tries
 	for {
 		err := errNotHere

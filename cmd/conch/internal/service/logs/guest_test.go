@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/wire"
+	"github.com/conchhq/conch/txlog/founding"
 )
 
 // A guest is connected, since the CA has signed its certificate, and is none of the [[peers]]. It may follow a log, and decides nothing: it
@@ -91,7 +91,7 @@ func TestAGuestIsNotBelieved(t *testing.T) {
 		{"a guest, of another log", "g1", g.ID(), other, false},
 	} {
 		r := &part{Log: Log{Namespace: "flags", ID: c.names}, neighbours: []string{"n2"}, counts: newCounts(), known: map[string]word{}}
-		b, err := wire.Encode(wire.Message{Log: c.says.ID(), Body: wire.Known{Serial: 1, Genesis: c.says}})
+		b, err := founding.Encode(founding.Message{Log: c.says.ID(), Body: founding.Known{Serial: 1, Genesis: c.says}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestRequestsOfANodeDoNotPileUp(t *testing.T) {
 	asks := func(times, want int) {
 		t.Helper()
 		for range times {
-			b, err := wire.Encode(wire.Message{Body: wire.Prepare{Serial: 1, Namespace: "flags", Machine: machineName}})
+			b, err := founding.Encode(founding.Message{Body: founding.Prepare{Serial: 1, Namespace: "flags", Machine: machineName}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/wire"
+	"github.com/conchhq/conch/txlog/founding"
 )
 
 // word is what a node has said about how the log began, and when.
@@ -94,7 +94,7 @@ func (r *part) learn(ctx context.Context, because error) (txlog.Genesis, error) 
 		}
 		for _, to := range r.peersNow() {
 			if !r.ID.IsZero() || r.may(to) { // a guest is believed only if the log is named
-				r.send(to, txlog.ID{}, wire.Seek{Serial: 1, Namespace: r.Namespace})
+				r.send(to, txlog.ID{}, founding.Seek{Serial: 1, Namespace: r.Namespace})
 			}
 		}
 	}

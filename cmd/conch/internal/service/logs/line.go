@@ -5,7 +5,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/transport"
-	"github.com/conchhq/conch/txlog/wire"
+	"github.com/conchhq/conch/txlog/founding"
 )
 
 // line is the line of one log to the other nodes. It lasts as long as its part: the network beneath comes and goes. What is
@@ -64,7 +64,7 @@ func (l *line) read(real transport.Line, stop chan struct{}) {
 		case <-stop:
 			return
 		case e := <-real.Inbox():
-			if wire.Founding(e.Body) {
+			if founding.Is(e.Body) {
 				l.founding(e)
 				continue
 			}

@@ -1,48 +1,19 @@
 package logs
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
-	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/follower"
 	"github.com/conchhq/conch/txlog/quorum"
-	"github.com/conchhq/conch/txlog/quorum/host"
-	"github.com/conchhq/conch/txlog/wire"
 )
 
-// Why something of another node is left out, besides what reasons has.
+// Why something of another node is left out, besides what quorum.Reasons has.
 const (
 	reasonMalformed = "malformed"
 	reasonStranger  = "stranger"
-	reasonOther     = "other"
 )
-
-// reasons are the errors by which refusals are counted: the first one that fits.
-var reasons = []struct {
-	err  error
-	name string
-}{
-	{follower.ErrBridge, "bridge"}, {follower.ErrUnasked, "unasked"}, {follower.ErrAnswer, "answer"}, {follower.ErrUncovered, "uncovered"},
-	{follower.ErrFlood, "flood"}, {follower.ErrRange, "range"}, {follower.ErrPiece, "piece"}, {follower.ErrOffer, "offer"},
-	{quorum.ErrStranger, reasonStranger}, {quorum.ErrOtherLog, "other-log"}, {quorum.ErrOtherStore, "other-store"}, {quorum.ErrMessage, "message"}, {quorum.ErrLost, "lost"}, {quorum.ErrForked, "fork"},
-	{host.ErrTwin, "twin"}, {host.ErrKey, "key"},
-	{txlog.ErrStranger, reasonStranger}, {txlog.ErrBarred, reasonStranger}, {txlog.ErrSignature, "signature"}, {txlog.ErrChain, "chain"}, {txlog.ErrState, "state"},
-	{txlog.ErrSize, "size"}, {txlog.ErrVersion, "version"}, {txlog.ErrMalformed, reasonMalformed},
-	{wire.ErrSize, "size"}, {wire.ErrVersion, "version"}, {wire.ErrMalformed, reasonMalformed},
-}
-
-func reasonOf(err error) string {
-	for _, r := range reasons {
-		if errors.Is(err, r.err) {
-			return r.name
-		}
-	}
-	return reasonOther
-}
 
 // counts are of one log, since the start of the node. They are safe for concurrent use.
 type counts struct {
@@ -54,9 +25,9 @@ type counts struct {
 }
 
 func newCounts() *counts {
-	c := &counts{refused: map[string]uint64{reasonOther: 0}}
-	for _, r := range reasons {
-		c.refused[r.name] = 0
+	c := &counts{refused: map[string]uint64{reasonMalformed: 0, reasonStranger: 0}}
+	for _, reason := range quorum.Reasons() {
+		c.refused[reason] = 0
 	}
 	return c
 }
@@ -73,15 +44,15 @@ func (c *counts) setAside() {
 	c.aside++
 }
 
-func (c *counts) count(e host.Event) {
+func (c *counts) count(e quorum.Event) {
 	switch e := e.(type) {
-	case host.Refused:
-		c.refuse(reasonOf(e.Why))
-	case host.TimedOut:
+	case quorum.Refused:
+		c.refuse(e.Reason)
+	case quorum.TimedOut:
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.timeouts++
-	case host.Forked:
+	case quorum.Forked:
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.forks++
@@ -143,7 +114,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(deniedDesc, prometheus.CounterValue, float64(n), reason)
 	}
 	for _, r := range c.shelf.Parts() {
-		var s host.Status
+		var s quorum.Status
 		if h := r.running(); h != nil {
 			s = h.Status()
 		}
@@ -153,8 +124,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		count := func(d *prometheus.Desc, v uint64, labels ...string) {
 			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), append([]string{r.Namespace}, labels...)...)
 		}
-		count(historyDesc, r.counts.history(s.Copy.Counts.Asked))
-		gauge(pendingDesc, uint64(max(0, s.Goals.Pending)))
+		count(historyDesc, r.counts.history(s.Copy.Asked))
+		gauge(pendingDesc, uint64(max(0, s.Pending)))
 		gauge(indexDesc, s.Position.Index)
 		gauge(termDesc, s.Term)
 		flag := func(d *prometheus.Desc, is bool) {

@@ -19,8 +19,8 @@ import (
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/kv"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/disk"
-	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -43,7 +43,7 @@ type part struct {
 	over   context.Context //nolint:containedctx // it ends with the node
 	spawn  func(func())    // runs what must end with it
 	log    *slog.Logger
-	tell   func(*part, host.Event)
+	tell   func(*part, quorum.Event)
 	line   *line
 	counts *counts
 	later  atomic.Int64 // goals for which nobody waits
@@ -55,7 +55,7 @@ type part struct {
 	closed     bool           // the disk has failed: the store is not used again before the next start of this process
 	genesis    *txlog.Genesis // nil: it is not known
 	follows    bool           // it was no member when the log ran here last
-	host       *host.Host     // nil: it does not run
+	host       *quorum.Host   // nil: it does not run
 	store      *disk.Store    // nil: it is not open
 	promise    promise
 	asks       map[uint64]chan told
@@ -68,7 +68,7 @@ type part struct {
 	neighbours []string           // names of [[peers]], of the last reload
 }
 
-func newPart(l Log, self string, neighbours []string, signer crypto.Signer, f node.Frame, tell func(*part, host.Event)) *part {
+func newPart(l Log, self string, neighbours []string, signer crypto.Signer, f node.Frame, tell func(*part, quorum.Event)) *part {
 	r := &part{
 		Log: l, self: self, neighbours: neighbours, signer: signer, ground: f.Ground, over: f.Over, spawn: f.Go, log: f.Log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
 		asks: map[uint64]chan told{}, busy: map[string]bool{}, serial: draw(), known: map[string]word{}, others: map[string]speech{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
@@ -143,10 +143,10 @@ func (r *part) once(ctx context.Context) error {
 func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	giveBack := r.line.lend()
 	defer giveBack()
-	h, err := host.New(host.Config{
-		Settings: host.Settings{Self: r.self, Key: r.signer, New: kv.New, Seed: draw(), GoalTimeout: r.Timeout, Submits: r.submits},
-		Store:    s, Line: r.line, Peers: r.peersNow, Publish: r.publish,
-		Tell: func(e host.Event) { r.heard(e) },
+	h, err := quorum.New(quorum.Config{
+		Self: r.self, Key: r.signer, New: kv.New, Seed: draw(), GoalTimeout: r.Timeout, Submits: r.submits,
+		Store: s, Line: r.line, Peers: r.peersNow, Publish: r.publish,
+		Tell: func(e quorum.Event) { r.heard(e) },
 	})
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 const watchEvery = 5 * time.Second
 
 // watch tells the log of the node when something keeps this log from going on, and when that is over.
-func (r *part) watch(ctx context.Context, h *host.Host) {
+func (r *part) watch(ctx context.Context, h *quorum.Host) {
 	said := ""
 	for look := 0; pause.For(ctx, watchEvery) == nil; look++ {
 		r.askAround(look)
@@ -210,16 +210,16 @@ func (r *part) lookAtFile() {
 const refetch = "while a majority of the members works, restart this node: it fetches the log from them, and asks to be admitted again. Never restart a majority so"
 
 // heard takes an event of the host. It is called by its loop, and does not wait.
-func (r *part) heard(e host.Event) {
+func (r *part) heard(e quorum.Event) {
 	switch e := e.(type) {
-	case host.Applied:
+	case quorum.Applied:
 		r.grow()
 		for _, rec := range e.Records {
 			if rec.Kind == txlog.Changed {
 				r.keep(rec.Members)
 			}
 		}
-	case host.Fetched: // the members may be others
+	case quorum.Fetched: // the members may be others
 		r.grow()
 		if h := r.running(); h != nil {
 			r.keep(h.Status().Members)
@@ -312,7 +312,7 @@ func (r *part) publish(head []byte) {
 }
 
 // running returns the host, nil if it does not run.
-func (r *part) running() *host.Host {
+func (r *part) running() *quorum.Host {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.host

@@ -12,7 +12,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -197,7 +197,7 @@ func (r *part) answers(w http.ResponseWriter, req *http.Request, query []byte, f
 
 // fresh answers a query with everything that was acknowledged before, and says as of which entry; without a query it says only that.
 func (r *part) fresh(ctx context.Context, query []byte) (answer []byte, at txlog.Position, err error) {
-	err = r.insist(ctx, func(h *host.Host) (err error) {
+	err = r.insist(ctx, func(h *quorum.Host) (err error) {
 		answer, at, err = h.Fresh(ctx, query)
 		return err
 	})

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/txlog/quorum/host"
-	"github.com/conchhq/conch/txlog/wire"
+	"github.com/conchhq/conch/txlog/founding"
+	"github.com/conchhq/conch/txlog/quorum"
 )
 
 // A reader that waits for the next entry holds up no node that ends: its successor finds the folder in use until then.
@@ -30,18 +30,18 @@ func TestAGoalDoesNotHoldUpTheEnd(t *testing.T) {
 	over, end := context.WithCancel(t.Context())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r := &part{over: over, line: newLine("log/flags", nil), asks: map[uint64]chan told{}, host: new(host.Host)}
+	r := &part{over: over, line: newLine("log/flags", nil), asks: map[uint64]chan told{}, host: new(quorum.Host)}
 	asked := 0
-	err := r.insist(ctx, func(*host.Host) error {
+	err := r.insist(ctx, func(*quorum.Host) error {
 		if asked++; asked == 2 {
 			end()
 		}
-		return host.ErrStopped
+		return quorum.ErrStopped
 	})
-	if asked != 2 || !errors.Is(err, host.ErrStopped) || ctx.Err() != nil {
+	if asked != 2 || !errors.Is(err, quorum.ErrStopped) || ctx.Err() != nil {
 		t.Errorf("the node has ended, and a goal was asked for %d times: %v", asked, err)
 	}
-	question := question{to: just("n2"), with: func(serial uint64) wire.Body { return wire.Appoint{Serial: serial} }}
+	question := question{to: just("n2"), with: func(serial uint64) any { return founding.Appoint{Serial: serial} }}
 	if _, err := r.ask(ctx, question); !errors.Is(err, errSilent) || ctx.Err() != nil {
 		t.Errorf("the node has ended, and asks another one on: %v", err)
 	}

@@ -9,8 +9,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/member"
-	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -39,9 +38,9 @@ func refusal(err error) error {
 			Named("members-changed", "The members have changed")
 	case errors.Is(err, txlog.ErrBarred):
 		return web.Failf(http.StatusForbidden, "%v. Have this node added to [[peers]] of the members and to peers of the log, or ask one that is there", err).Named("not-a-peer", "Not a peer of the leader")
-	case errors.Is(err, host.ErrManyReads):
+	case errors.Is(err, quorum.ErrManyReads):
 		return web.Failf(http.StatusTooManyRequests, "%v", err).Named("too-many-reads", "Too many reads").RetryAfter(1)
-	case errors.Is(err, errBehind), errors.Is(err, host.ErrLags):
+	case errors.Is(err, errBehind), errors.Is(err, quorum.ErrLags):
 		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("node-behind", "This node is behind").RetryAfter(1)
 	case errors.Is(err, errNotHere), errors.Is(err, store.ErrClosed):
 		return web.Failf(http.StatusServiceUnavailable, "%v: GET %s/{namespace} says why", errNotHere, pathLogs).Named("log-down", "The log does not run here").RetryAfter(1)
@@ -59,9 +58,9 @@ func refusal(err error) error {
 		return web.Failf(http.StatusBadRequest, "%v", err).Named("malformed", "Not understood")
 	case errors.Is(err, store.ErrGone):
 		return web.Failf(http.StatusGone, "%v", err).Named("entries-gone", "No longer here")
-	case errors.Is(err, txlog.ErrSpoiled), errors.Is(err, host.ErrStopped):
+	case errors.Is(err, txlog.ErrSpoiled), errors.Is(err, quorum.ErrStopped):
 		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("log-down", "The log does not run here").RetryAfter(1)
-	case errors.Is(err, member.ErrUnconfirmed), errors.Is(err, txlog.ErrUnknown), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case errors.Is(err, quorum.ErrUnconfirmed), errors.Is(err, txlog.ErrUnknown), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 	}
 	return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("log-down", "The log does not run here").RetryAfter(1)
@@ -82,11 +81,11 @@ func unknownGoal(id string, since, newest uint64) error {
 func unseen(why error) error {
 	because := "no majority of the members answers"
 	switch {
-	case errors.Is(why, host.ErrManyReads):
+	case errors.Is(why, quorum.ErrManyReads):
 		because = "the leader has no room for more reads"
-	case errors.Is(why, host.ErrLags):
+	case errors.Is(why, quorum.ErrLags):
 		because = "this node's copy is behind"
-	case !errors.Is(why, member.ErrUnconfirmed):
+	case !errors.Is(why, quorum.ErrUnconfirmed):
 		return refusal(why)
 	}
 	return web.Failf(http.StatusServiceUnavailable, "nothing was done: %s, so nobody can say who the members are now", because).

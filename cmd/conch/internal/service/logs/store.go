@@ -15,7 +15,6 @@ import (
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/disk"
-	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -153,8 +152,7 @@ func (r *part) believe(g txlog.Genesis) {
 // spoiled moves a store aside that is of no use to anybody, so that the node can begin with a new one, and says so in the error. Any other
 // error it returns as it is. The new store is no member's until the leader has it admitted, so that nothing is forgotten that was promised.
 func (r *part) spoiled(ctx context.Context, err error) error {
-	if errors.Is(err, store.ErrSync) ||
-		!errors.Is(err, store.ErrDamaged) && !errors.Is(err, quorum.ErrDamaged) && !errors.Is(err, host.ErrLost) {
+	if errors.Is(err, store.ErrSync) || !errors.Is(err, store.ErrDamaged) && !errors.Is(err, quorum.ErrLost) {
 		return err
 	}
 	within, cancel := context.WithTimeout(ctx, lockPatience)

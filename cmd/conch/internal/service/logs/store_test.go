@@ -3,7 +3,6 @@ package logs
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,9 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/courier"
-	"github.com/conchhq/conch/txlog/follower"
-	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/quorum"
 )
 
 // Nobody is believed how a log began while the others say different things, unless the configuration names the right one.
@@ -136,11 +133,11 @@ conch_log_forks_total{namespace="flags"} 0
 		t.Errorf("%v, %v", problems, err)
 	}
 	p := n.svc.Parts()[0]
-	p.heard(host.TimedOut(courier.TimedOut{GoalID: "a"}))
-	p.heard(host.Forked{})
-	p.heard(host.Refused{From: "n2", Why: fmt.Errorf("so: %w", follower.ErrBridge)})
-	p.heard(host.Refused{From: "n2", Why: errors.New("what nobody expects")})
-	if p.counts.timeouts != 1 || p.counts.forks != 1 || p.counts.refused["bridge"] != 1 || p.counts.refused[reasonOther] != 1 {
+	p.heard(quorum.TimedOut{GoalID: "a"})
+	p.heard(quorum.Forked{})
+	p.heard(quorum.Refused{From: "n2", Reason: "bridge", Why: errors.New("the bridge proves nothing")})
+	p.heard(quorum.Refused{From: "n2", Reason: "other", Why: errors.New("what nobody expects")})
+	if p.counts.timeouts != 1 || p.counts.forks != 1 || p.counts.refused["bridge"] != 1 || p.counts.refused["other"] != 1 {
 		t.Errorf("got %+v", p.counts)
 	}
 	for i, of := range []struct{ now, want uint64 }{{3, 3}, {5, 5}, {2, 7}, {0, 7}, {4, 11}} { // a host counts from 0 again

@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/follower"
-	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/quorum"
 )
 
 // Place is an entry, by its index and its hash.
@@ -91,9 +90,6 @@ type Copy struct {
 	Denied   uint64 `json:"denied"` // heads that the leader denies
 }
 
-// round is a round of the members, by which they count when they heard each other.
-const round = 100 * time.Millisecond
-
 func (r *part) status(now time.Time) Status {
 	r.mu.Lock()
 	state, why, closed, genesis, h, s := r.state, r.why, r.closed, r.genesis, r.host, r.store
@@ -116,7 +112,7 @@ func (r *part) status(now time.Time) Status {
 	}
 	st := h.Status()
 	out.Position, out.Store, out.First = new(placeOf(st.Position)), st.Store, s.View().Floor.Index+1
-	out.Leader, out.Leads, out.Decides, out.Term, out.Waiting = st.Leader, st.Leads, st.Decides, st.Term, st.Goals.Pending
+	out.Leader, out.Leads, out.Decides, out.Term, out.Waiting = st.Leader, st.Leads, st.Decides, st.Term, st.Pending
 	switch {
 	case st.Leads:
 		out.Role = roleLeader
@@ -131,7 +127,7 @@ func (r *part) status(now time.Time) Status {
 	return out
 }
 
-func copyOf(at uint64, f follower.Status) Copy {
+func copyOf(at uint64, f quorum.Copy) Copy {
 	c := Copy{Known: max(f.Known, at), GapMS: f.Gap.Milliseconds(), Fetching: f.Fetching, Forks: f.Forks}
 	c.Behind = c.Known - at
 	for _, d := range f.Doubts {
@@ -144,22 +140,22 @@ func copyOf(at uint64, f follower.Status) Copy {
 func keyOf(m txlog.Member) string { return "sha256:" + m.Key.String() }
 
 // membersOf returns the members, and as of which entry they are that.
-func membersOf(st host.Status) (out []MemberState, at uint64) {
+func membersOf(st quorum.Status) (out []MemberState, at uint64) {
 	out = []MemberState{}
-	if st.Quorum == nil || !st.Decides {
+	if st.Majority == nil || !st.Decides {
 		for _, m := range st.Members {
 			out = append(out, MemberState{Name: m.Name, Key: keyOf(m), Store: m.Store})
 		}
 		return out, st.MembersAt
 	}
-	for _, m := range st.Quorum.Members {
+	for _, m := range st.Majority.Members {
 		one := MemberState{Name: m.Name, Key: keyOf(m.Member), Store: m.Store, Leaving: m.Leaving, Stored: m.Stored}
-		if m.Heard >= 0 {
-			one.HeardMS = new(int64(m.Heard) * round.Milliseconds())
+		if m.Silent >= 0 {
+			one.HeardMS = new(m.Silent.Milliseconds())
 		}
 		out = append(out, one)
 	}
-	return out, min(st.MembersAt, st.Quorum.Committed.Index)
+	return out, min(st.MembersAt, st.Majority.Committed)
 }
 
 // Entry is an entry of a log.

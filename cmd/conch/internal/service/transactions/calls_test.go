@@ -105,7 +105,7 @@ func TestWhatBecomesOfCalls(t *testing.T) {
 	q.slot(3, ids["late"], pending.Change{Status: pending.FinalityTimeout, Block: block})
 	q.slot(4, ids["signed"], pending.Change{Status: pending.Ready, Waits: "fees"})
 	rejected, queued := testID(ids["rejected"]), testID(ids["queued"])
-	q.write(pending.Batch{Rejects: []pending.Reject{{Intent: rejected, Why: "nonsense"}}, Hold: &pending.Hold{Intent: queued, Why: "it cannot pay"}})
+	q.write(pending.Batch{Rejects: []pending.Hold{{Intent: rejected, Why: "nonsense"}}, Hold: &pending.Hold{Intent: queued, Why: "it cannot pay"}})
 	if err := q.Withdraw(t.Context(), ids["cancelled"]); err != nil {
 		t.Fatal(err)
 	}

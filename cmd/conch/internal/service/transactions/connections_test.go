@@ -15,6 +15,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -43,7 +44,7 @@ func oneAccount(t *testing.T, testChain *chaintest.Node) config.Config {
 	return config.Config{
 		Node:     config.Node{Listen: "127.0.0.1:0"},
 		Database: pgmint.Config{URL: pgtest.New(t).URL}, Named: true,
-		Election: election.Config{ID: "n1", Lease: time.Second, Takeover: election.Strict},
+		Election: election.Config{ID: "n1", Lease: time.Second, Takeover: mint.Strict},
 		Sections: []config.Section{&Section{[]Chain{c}, []Account{{Name: "one", Chain: c, Scope: "pending:test", Address: testChain.Account("one", 0)}}}},
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/chain"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
@@ -108,18 +108,18 @@ const grantedChain, grantedAccount = "evm:1", chain.Account("an account of 20 by
 // stage makes a leader, and returns its token.
 func (c cast) stage(t *testing.T, scope string) fence.Token {
 	t.Helper()
-	mint, err := pgmint.New(pgmint.Config{URL: c.db.URL})
+	minter, err := pgmint.New(pgmint.Config{URL: c.db.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(mint.Close)
-	session, err := mint.Open(t.Context(), election.Candidate{ID: "a", Lease: time.Minute, Longest: time.Minute, Takeover: election.Strict, Scopes: []string{scope}})
+	t.Cleanup(minter.Close)
+	session, err := minter.Open(t.Context(), mint.Candidate{ID: "a", Lease: time.Minute, Longest: time.Minute, Takeover: mint.Strict, Scopes: []string{scope}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = session.Close() })
-	won, err := session.Try(t.Context(), []election.Bid{{Scope: scope, Lease: time.Minute}})
-	if err != nil || won[0].Outcome != election.Won {
+	won, err := session.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: time.Minute}})
+	if err != nil || won[0].Outcome != mint.Won {
 		t.Fatalf("%+v, %v", won, err)
 	}
 	return won[0].Token
@@ -166,7 +166,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	hold := pending.Batch{Account: account, Number: 1, Hold: &pending.Hold{Intent: in.ID, Why: "it waits"}}
 	try("hold", store.Write(ctx, token, hold))
 	try("put off", store.Write(ctx, token, pending.Batch{Account: account, Held: []pending.Held{{Intent: other.ID, Refusal: pending.Refusal{Times: 1}}}}))
-	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Reject{{Intent: other.ID, Why: "no"}}}))
+	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Hold{{Intent: other.ID, Why: "no"}}}))
 	_, err = store.Get(ctx, in.ID)
 	try("get", err)
 	_, err = store.Unfinished(ctx, account, "")

@@ -50,15 +50,15 @@ func TestProviders(t *testing.T) {
 	var running sync.WaitGroup
 	left := maps.Clone(daily)
 	for _, p := range priced(t, evmtest.Profiles(runtest.Nightly())) {
-		always := daily[p.Fault] == p.Name
-		if always {
+		byDay := daily[p.Fault] == p.Name
+		if byDay {
 			delete(left, p.Fault)
 		}
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			t.Run(p.Name, func(t *testing.T) {
-				if !always && !spent.printed() {
+				if !byDay && !spent.printed() {
 					runtest.LongRun(t)
 				}
 				w := newCourse(t, nodeFor(t, program, p, shared), p)
@@ -80,11 +80,14 @@ func TestProviders(t *testing.T) {
 	}
 }
 
+// When the fault of a profile may be on; see evmtest.Profile.
+const always, passing, takeover, lasting, directed = "", "passing", "takeover", "lasting", "directed"
+
 // daily are the profiles of `make test`: one for each time at which a fault may be on, which decides the course. What each answer of
 // each provider means, chain/evm shows without a leader.
-var daily = map[evmtest.Time]string{
-	evmtest.Always: "backends-by-item", evmtest.Passing: "pool-swallows", evmtest.Takeover: "lie-count", evmtest.Lasting: "bad-page",
-	evmtest.Directed: "dead-branch-by-item",
+var daily = map[string]string{
+	always: "backends-by-item", passing: "pool-swallows", takeover: "lie-count", lasting: "bad-page",
+	directed: "dead-branch-by-item",
 }
 
 // searched are profiles in which each transaction costs a search through the blocks.
@@ -114,19 +117,19 @@ func (w *course) play() {
 	w.Helper()
 	some := w.first()
 	switch w.profile.Fault {
-	case evmtest.Passing, evmtest.Lasting:
+	case passing, lasting:
 		w.provider.Fault.On()
 	default:
 	}
 	w.accept(some)
 	w.lead()
 	switch w.profile.Fault {
-	case evmtest.Passing:
+	case passing:
 		w.pass(w.profile.Blocks / 2)
-	case evmtest.Lasting:
+	case lasting:
 		w.says(w.profile.Says...)
 		w.others()
-	case evmtest.Takeover:
+	case takeover:
 		w.mined(some)
 		w.stop() // else the lie may be told to a leader that is over
 		w.provider.Fault.On()
@@ -136,14 +139,14 @@ func (w *course) play() {
 	w.lead()
 	w.accept(w.intents() - some)
 	switch w.profile.Fault {
-	case evmtest.Passing:
+	case passing:
 		w.matters()
 		w.pass(w.profile.Blocks - w.profile.Blocks/2)
 		w.provider.Fault.Off()
-	case evmtest.Lasting:
+	case lasting:
 		w.says(w.profile.Says...)
 		w.provider.Fault.Off()
-	case evmtest.Takeover:
+	case takeover:
 		w.eventually("the lie is told", func() bool { return !w.provider.Fault.IsOn() })
 	default:
 	}

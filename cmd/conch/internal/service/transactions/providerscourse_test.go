@@ -165,10 +165,6 @@ type shared struct {
 	driver chain.Chain
 }
 
-func (s shared) Pooled(ctx context.Context, a chain.Account) (uint64, error) {
-	return s.Chain.(chain.Pooler).Pooled(ctx, a)
-}
-
 func (s shared) Close() {
 	s.feed.Close()
 	disconnect(s.driver)

@@ -167,7 +167,7 @@ func (w *course) playTakeover() {
 	w.provider.Fault.On()
 	w.lead()
 	w.accept(w.intents() - some)
-	if w.profile.Fault == evmtest.Passing {
+	if w.profile.Fault == passing {
 		w.matters()
 		w.pass(w.profile.Blocks)
 		w.provider.Fault.Off()
@@ -204,11 +204,11 @@ func (w *course) playDeadBranch() {
 	some := w.first()
 	all := w.heldBack(some)
 	first, last := all[0].Block, all[len(all)-1].Block
-	branch := &evmtest.Branch{Fork: first - 1, Length: last - first + 3, In: map[uint64][]evmtest.Transaction{}}
+	branch := map[uint64][]evmtest.Transaction{}
 	for _, tx := range all {
-		branch.In[tx.Block] = append(branch.In[tx.Block], w.key.Stranger(w.T, w.node.ChainID, tx.Nonce))
+		branch[tx.Block] = append(branch[tx.Block], w.key.Stranger(w.T, w.node.ChainID, tx.Nonce))
 	}
-	w.provider.Aim(evmtest.Aim{Branch: branch})
+	w.provider.AimBranch(first-1, last-first+3, branch)
 	w.provider.Fault.On()
 	w.lead()
 	w.pass(20)
@@ -221,7 +221,7 @@ func (w *course) playDeadBranch() {
 func (w *course) playForgedStranger() {
 	some := w.first()
 	all := w.heldBack(some)
-	w.provider.Aim(evmtest.Aim{Account: w.key.Account(), Nonce: all[0].Nonce})
+	w.provider.AimAt(w.key.Account(), all[0].Nonce)
 	w.provider.Fault.On()
 	w.lead()
 	w.accept(w.intents() - some)
@@ -265,7 +265,7 @@ func (w *course) playOtherGenesis() {
 	w.accept(half)
 	w.lead()
 	w.buried(half)
-	w.provider.Aim(evmtest.Aim{Other: other})
+	w.provider.AimOther(other)
 	w.provider.Fault.On()
 	w.accept(w.intents() - half)
 	w.pass(20)

@@ -103,8 +103,5 @@ func (s *service) replay(ctx context.Context, a Account, call chain.Call, height
 		return "", err
 	}
 	defer release()
-	if r, can := shared.driver.(chain.Replayer); can {
-		return r.Replay(ctx, a.Address, call, height)
-	}
-	return "", errors.New("this chain cannot say")
+	return shared.driver.Replay(ctx, a.Address, call, height)
 }

@@ -1,0 +1,126 @@
+package electorate
+
+import (
+	"github.com/conchhq/conch/election/internal/store"
+	"github.com/conchhq/conch/election/mint"
+	"github.com/conchhq/conch/internal/world"
+)
+
+// rules are broken by the world, or by the model of the mint, which knows them by their names ([store.Rule]). Production code
+// has no switch for them.
+var rules = []world.Rule[Config]{
+	// The row and the lock.
+	{Name: string(store.TermInPredicate), Invariant: ActDoors, In: Config{Nodes: 1, Locks: LocksSession},
+		Why: "a heartbeat renews its own term, not whatever term has its holder's name; otherwise two processes with one name both lead"},
+	{Name: string(store.LockExcludes),
+		Why: "only one session at a time holds a lock; nothing unsafe follows if two do, since the row decides who leads and the lock only says when to bid"},
+	// The process and its tombstone.
+	{Name: string(store.ProcessKeyChecked), Invariant: Liveness, In: Config{Takeover: mint.Strict, Locks: LocksProcess},
+		Why: "a bid takes a scope only if the process key of its holder is free; otherwise candidates depose living leaders again and again, though no two act at once"},
+	{Name: string(store.ProcessKeyRechecked), Invariant: ActDoors, In: Config{Locks: LocksProcess},
+		Why: "a bid that has locked the row checks the holder's process again; otherwise it takes the scope from a newer holder, which leads on, since the tombstone is put on the older one"},
+	{Name: string(store.Tombstone), Invariant: ActDoors, In: Config{Locks: LocksProcess},
+		Why: "a bid that takes a scope puts a tombstone on the last holder's process; otherwise the heartbeat of that process, one for all its terms, goes on renewing the lost term"},
+	{Name: string(store.AdvanceTombstones), Invariant: ActDoors, In: Config{Locks: LocksProcess},
+		Why: "raising an epoch by hand puts a tombstone on the leader's process; otherwise the heartbeat of that process, one for all its terms, goes on renewing the deposed term"},
+	{Name: string(store.LateFarewellBuries),
+		Why: "a machine asks nothing of a session that it has lost, so nothing breaks here: a farewell over another session puts a tombstone on the process that led, whose old session may still send heartbeats (TestConformance/process/LateFarewell)"},
+	{Name: string(store.TermsRemembered),
+		Why: "the one heartbeat of a process renews only the terms that its session has won and not given up; nothing breaks here, since a machine asks for no others (TestConformance/process/RebidOfTheHolder)"},
+	{Name: "server-lease", Invariant: Liveness, In: Config{Takeover: mint.Strict},
+		Why: "the server ends a session that is silent for a lease; otherwise a holder that is cut off keeps its lock, and no other candidate can lead"},
+	{Name: "connect-again", Invariant: Liveness, In: Config{Nodes: 1},
+		Why: "a process that has lost its session opens another; otherwise it never leads again"},
+	// The gate.
+	{Name: "anchor-on-send", Invariant: ActDoors,
+		Why: "a deadline counts from the sending of the heartbeat; counted from a late reply, it comes after the end of the lease, when a successor may act"},
+	{Name: "mint-anchored-on-send", Invariant: ActDoors,
+		Why: "the first deadline of a term counts from the sending of its bid; counted from a late reply, it comes after the end of the lease, when a successor may act"},
+	{Name: "compare-at-use", Invariant: ActDoors,
+		Why: "a gate compares its deadline with the clock at each question; a flag that the process has to clear would stay set while the process is stopped"},
+	{Name: "boottime", Invariant: ActDoors,
+		Why: "the gate's clock counts the time in suspend; otherwise a machine that wakes up finds its deadline still ahead, although its lease is over"},
+	{Name: "margin", Invariant: ActDoors,
+		Why: "a gate shuts a margin before its lease ends; without it, a holder whose clock is slow still acts when its successor begins"},
+	{Name: "act-max", Invariant: ActDoors,
+		Why: "a gate lets an act in only if the act's longest duration fits before the deadline; otherwise an act that begins in time runs past the deadline"},
+	{Name: "honest-max", Invariant: ActDoors,
+		Why: "an act ends within the longest duration that its caller named, which no gate can enforce; an act that takes longer runs past the deadline"},
+	{Name: "count-then-check", Invariant: ActDoors,
+		Why: "a gate counts an act before it checks the deadline; otherwise a drain between the two sees no act, and the act begins after the scope is released"},
+	// Callers outside.
+	{Name: "answers-waited", Invariant: ActDoors,
+		Why: "a term ends only after the answers to outside callers have expired; otherwise a successor acts while these callers still do"},
+	{Name: "remember-then-look", Invariant: ActDoors,
+		Why: "a gate notes when an answer expires before it looks at its doors for the last time; otherwise a drain between the two does not wait for that answer, and the caller still gets it"},
+	{Name: "answer-within-deadline", Invariant: ActDoors,
+		Why: "an answer expires by the gate's deadline; a longer one outlives a leader that is killed, and no process is left to wait for it"},
+	{Name: "promise-not-forgotten", Invariant: ReleasedHonest,
+		Why: "a gate that is shut for a while remembers until when its answers are valid; otherwise a drain releases the scope while callers may still act on them"},
+	// Takeover.
+	{Name: "strict", Invariant: ActDoors, In: Config{Takeover: mint.Strict},
+		Why: "the act door of a term stays shut until its hold is over; fast opens it with the token, so two leaders may act at once, and conch offers it as a mode that says so"},
+	{Name: "hold-from-reply", Invariant: ActDoors,
+		Why: "a hold counts from the mint's reply to the bid; counted from the sending of the bid, it ends while the predecessor may still act"},
+	{Name: "no-server-clock", Invariant: ActDoors,
+		Why: "a hold is a length of time, taken from leases; computed from the server's timestamps, it would be wrong by each step of the server's clock"},
+	{Name: string(store.HoldWaits), Invariant: ActDoors,
+		Why: "the successor of a term that was not released waits for a hold before it acts; otherwise it acts beside a predecessor that does not know yet that its term is over"},
+	{Name: string(store.HoldStored), Invariant: ActDoors, In: Config{UnequalLeases: true},
+		Why: "a term stores how long its predecessors may still act; otherwise, if A, B and C lead within one lease, C does not wait for the longer lease of A"},
+	{Name: string(store.HoldOwnLease), Invariant: ActDoors, In: Config{UnequalLeases: true},
+		Why: "a term that had no hold still stores its own lease; otherwise a successor with a shorter lease does not wait long enough for it"},
+	{Name: "settle-after-entry", Invariant: ActDoors, In: Config{UnequalLeases: true},
+		Why: "a term lowers the stored hold to its own lease only once its act door has opened; otherwise its successor does not wait for the longer lease of its predecessor"},
+	// Release.
+	{Name: "released-only-when-entered", Invariant: ActDoors,
+		Why: "a term is released only if its act door has opened; a leader that releases during its hold lets its successor act beside its predecessor"},
+	{Name: "released-only-when-drained", Invariant: ReleasedHonest,
+		Why: "a term is released only if its acts have ended; after a drain that timed out they may be under way, and no successor would wait for them"},
+	{Name: "shut-before-release", Invariant: ReleasedHonest,
+		Why: "a scope is released after its role has returned and its acts have ended; otherwise a successor acts at the same time"},
+	{Name: "gate-before-role", Invariant: ReleasedHonest,
+		Why: "a gate is shut before its role is ended and its scope is released; otherwise two gates are open at once"},
+	{Name: "deposed-promises-nothing", Invariant: Conduct, In: Config{Locks: LocksSession},
+		Why: "a leader that learns of a newer term releases nothing, since it cannot know how its own term ended; the mint would ignore the release, but must not be the only safeguard"},
+	{Name: "given-up-for-good", Invariant: Conduct,
+		Why: "a term that was given up, or lost with its session, gets no more time; the mint refuses it too once there is a newer term, but must not be the only safeguard"},
+	{Name: "fast-waits-to-promise", Invariant: ActDoors, In: Config{Takeover: TakeoverMixed},
+		Why: "under fast too a term is settled and released only after its hold; otherwise a successor under strict acts beside the predecessor that the hold was for"},
+	{Name: "farewell-waits-for-nobody", Invariant: Liveness, In: Config{Scopes: 2, Takeover: mint.Strict},
+		Why: "a farewell does not wait for a locked row; while it waited, its session would renew no term of the other scopes"},
+	{Name: "shares-for-an-instant", Invariant: Liveness, In: Config{Takeover: mint.Strict},
+		Why: "a fence above READ COMMITTED shares the row only for an instant; if it did until its commit, a stream of such fences would keep every farewell from the row"},
+	{Name: "splits-farewells", Invariant: Liveness, In: Config{Takeover: mint.Strict},
+		Why: "farewells that fail together are tried again in halves; otherwise one that the mint cannot store keeps all others of its process from being recorded"},
+	{Name: string(store.FarewellUnlocksOwn), Invariant: LockKept, In: Config{Locks: LocksSession},
+		Why: "a farewell does not unlock a scope that its session has won again; otherwise one that is repeated, since its answer was lost, frees the lock of the new term"},
+	{Name: "win-drops-farewell",
+		Why: "a process that wins a scope again drops its farewell to the term before; nothing breaks if it does not, since the mint knows which term a farewell is for"},
+	// Failover.
+	{Name: string(store.ReleaseInHistory), Invariant: ActDoors, In: Config{Takeover: mint.Strict},
+		Why: "a release counts only in the database history in which it was made; otherwise, after a failover to a standby that lags, an old release hides a later term that may still act"},
+	{Name: string(store.EpochJumps), Invariant: Epochs, In: Config{Takeover: mint.Strict},
+		Why: "the first epoch after a failover is far above the last one in the row; otherwise a standby that lags mints epochs again that lost terms have had"},
+	{Name: string(store.LeasesRegistered), Invariant: ActDoors, In: Config{Takeover: mint.Strict, UnequalLeases: true},
+		Why: "the hold after a failover is at least the longest lease that a candidate has registered; a lost term may have a longer lease than the row that survived"},
+	// The fence.
+	{Name: string(store.FenceLocks), Invariant: FencedOrder,
+		Why: "a fence keeps the mint out until its transaction commits; otherwise a transaction past its fence commits after the transactions of a successor"},
+	{Name: string(store.AdvanceWaits), Invariant: FencedOrder,
+		Why: "raising an epoch by hand waits for the transactions past their fence; otherwise one of them commits after its token has become stale"},
+	{Name: string(store.StaleForCertain), Invariant: FenceHonest,
+		Why: "a fence with an old snapshot calls a token stale only if it certainly is; with the snapshot taken for the present, it would refuse the current leader"},
+	{Name: string(store.EvictsTheOld), Invariant: EvictsTheOld, In: Config{Nodes: 1},
+		Why: "a bid ends only transactions that have held the fence for longer than a lease; otherwise it also ends those that began a moment ago"},
+	{Name: string(store.DeadIsParted), Invariant: Liveness, In: Config{Nodes: 1, Takeover: mint.Strict},
+		Why: "a bid that finds the fence busy gives up the term of a dead leader; otherwise clients with the token of that term keep the fence busy, and no bid ever wins"},
+	{Name: "fence-checks", Invariant: FencedOrder,
+		Why: "a write passes the fence, which refuses a stale token; a write that does not comes whenever its process wakes up, even after those of a successor"},
+}
+
+// alsoBroken names the rules that are broken with another one, and by themselves harm nothing.
+var alsoBroken = map[string]string{
+	string(store.TermInPredicate):    string(store.LockExcludes),
+	string(store.FarewellUnlocksOwn): "win-drops-farewell",
+}

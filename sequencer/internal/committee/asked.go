@@ -1,0 +1,85 @@
+package committee
+
+import (
+	"fmt"
+
+	"github.com/conchhq/conch/sequencer/internal/core"
+	"github.com/conchhq/conch/sequencer/internal/sender"
+	"github.com/conchhq/conch/sequencer/ledger"
+)
+
+func (d *database) hasKey(key string) bool { return d.find(key) != nil }
+
+func (d *database) hasResult(key string) bool {
+	for _, l := range d.intents {
+		if _, over := d.results[l.Sequence]; l.Key == key && over {
+			return true
+		}
+	}
+	return false
+}
+
+// firstTime reports whether an entry is dispatched for the first time: after a start what is stored is submitted again.
+func (r *run) firstTime(n *node, e ledger.Entry) bool {
+	first := !n.db.submitted[e.Grant.Assembled]
+	n.db.submitted[e.Grant.Assembled] = true
+	return first
+}
+
+// owes returns the ticket of a user, who is told by then; nil: nobody listens.
+func (n *node) owes(then func(core.Accepted)) uint64 {
+	n.tickets++
+	n.answers[n.tickets] = func(a core.Accepted) {
+		if delete(n.answers, a.Ticket); then != nil {
+			then(a)
+		}
+	}
+	return n.tickets
+}
+
+// handIn has the node take what a user asks for.
+func (n *node) handIn(w *wish) {
+	n.reach(func() {
+		n.feed(core.Submit{
+			Ticket: n.owes(func(a core.Accepted) { n.r.accepted(n, w, a) }), Contract: n.r.contract.Address,
+			Submit: sender.Submit{Key: w.key, Payload: []byte(w.text)},
+		})
+	})
+}
+
+// cancel has a user cancel an intent.
+func (n *node) cancel(w *wish) {
+	w.given = true
+	if row := n.db.find(w.key); row != nil {
+		n.reach(func() {
+			n.feed(core.Cancel{Ticket: n.owes(nil), Contract: n.r.contract.Address, Sequence: row.Sequence})
+		})
+	}
+}
+
+func (r *run) batch() int {
+	if r.scene != nil {
+		return r.scene.Plot.batch
+	}
+	return 0
+}
+
+// describe says where an intent of a node is, for a violation.
+func (n *node) describe(w *wish) string {
+	if !n.up {
+		return "its node is down"
+	}
+	if n.Sender == nil {
+		return "its node has not read it"
+	}
+	for _, s := range n.Sender.Snapshot() {
+		if s.Key == w.key {
+			text := fmt.Sprintf("%+v", s)
+			if at := n.r.byAccount[s.Coordinator]; at != nil && at.up && at.Coordinator != nil {
+				text += fmt.Sprintf("; there: %+v", at.Coordinator.Status())
+			}
+			return text
+		}
+	}
+	return "its node does not know it"
+}

@@ -1,0 +1,183 @@
+package sender
+
+import (
+	"github.com/conchhq/conch/sequencer/internal/grants"
+	"github.com/conchhq/conch/sequencer/internal/wire"
+)
+
+const (
+	deadlinePassed = "its deadline has passed"
+	byItsUser      = "its user has cancelled it"
+	mostQuestions  = 1024 // of one Judge
+)
+
+func (m *Machine) cancel(it *intent, _ *happening) wire.Why {
+	m.giveUp(it, byItsUser)
+	return wire.Done
+}
+
+func (m *Machine) miss(it *intent, _ *happening) wire.Why {
+	m.giveUp(it, deadlinePassed)
+	return wire.Done
+}
+
+// giveUpLater takes effect if the block is taken back.
+func (m *Machine) giveUpLater(it *intent, h *happening) wire.Why {
+	it.giveUp = byItsUser
+	if h.event == overdue {
+		it.giveUp = deadlinePassed
+	}
+	m.mark(Mark{Sequence: it.Sequence, GivenUp: it.giveUp})
+	return wire.Done
+}
+
+func (m *Machine) superseded(it *intent, _ *happening) wire.Why {
+	it.annulled = true // its number is used
+	m.giveUp(it, "the ledger has its number with another payload, or cancelled")
+	return wire.Done
+}
+
+// giveUp ends the intent. If it may have been granted, the ledger has the last word.
+func (m *Machine) giveUp(it *intent, why string) {
+	it.giveUp = why
+	m.leave(it)
+	if !it.loaded && len(it.given) == 0 {
+		m.settle(it, Reverting, Result{Sequence: it.Sequence, Why: why})
+		return
+	}
+	m.mark(Mark{Sequence: it.Sequence, GivenUp: why})
+	m.end(it)
+}
+
+// end waits for the ledger to kill what may still land.
+func (m *Machine) end(it *intent) {
+	m.leave(it)
+	m.to(it, Ending)
+	it.why = it.giveUp
+	m.endings = append(m.endings, it)
+	m.question(it)
+	m.annul(it)
+}
+
+// annul asks for a cancellation, once.
+func (m *Machine) annul(it *intent) {
+	if !it.annulled {
+		it.annulled = true
+		m.do(SendCancellation{Intent: it.name(m.cfg.Self)})
+	}
+}
+
+// askAboutEndings asks again about all that were given up, in the new final block.
+func (m *Machine) askAboutEndings() {
+	left := m.endings[:0]
+	for _, it := range m.endings {
+		if it.state == Ending {
+			left = append(left, it)
+			m.question(it)
+		}
+	}
+	m.endings = left
+}
+
+func (m *Machine) question(it *intent) {
+	if !it.asked {
+		it.asked = true
+		m.questions = append(m.questions, it)
+	}
+}
+
+// judge asks the ledger, one Judge at a time.
+func (m *Machine) judge() {
+	if m.judging || len(m.questions) == 0 {
+		return
+	}
+	var j Judge
+	for len(m.questions) > 0 && len(j.Questions) < mostQuestions {
+		it := m.questions[0]
+		it.asked = false
+		if m.questions = m.questions[1:]; it.state >= Confirming {
+			continue
+		}
+		q := Question{Intent: it.name(m.cfg.Self)}
+		for _, g := range it.given {
+			q.Given = append(q.Given, g.Given)
+		}
+		j.Questions = append(j.Questions, q)
+	}
+	if len(j.Questions) > 0 {
+		m.judging = true
+		m.do(j)
+	}
+}
+
+func (m *Machine) judged(in Judged) {
+	if m.work == nil || !m.judging {
+		return
+	}
+	m.judging = false
+	for _, a := range in.Answers {
+		if it := m.intents[a.Sequence]; it != nil {
+			h := happening{event: m.verdict(it, in.Number, a), hash: a.Assembled, block: in.Number}
+			if h.event == judgedDone {
+				m.conclude(it, h)
+			} else {
+				m.tell(it, h)
+			}
+		}
+	}
+}
+
+// verdict says what the ledger's answer means. What an intent of an earlier start was granted may not be known, so it is
+// dead only after the last block that such a grant can have.
+func (m *Machine) verdict(it *intent, number uint64, a Answer) event {
+	switch {
+	case a.Landed && a.Payload == it.hash:
+		return judgedDone
+	case a.Landed:
+		return judgedSuperseded
+	case len(a.Ends) != len(it.given), it.loaded && number < m.holds:
+		return judgedAlive
+	}
+	for _, e := range a.Ends {
+		if e == grants.Alive || e == grants.Landed {
+			return judgedAlive
+		}
+	}
+	return judgedDead
+}
+
+func (m *Machine) confirmed(it *intent, h *happening) wire.Why {
+	m.leave(it)
+	m.settle(it, Confirming, Result{Sequence: it.Sequence, Confirmed: true, Assembled: h.hash, Block: h.block})
+	return wire.Done
+}
+
+func (m *Machine) reverted(it *intent, h *happening) wire.Why {
+	m.leave(it)
+	why := it.giveUp
+	if why == "" {
+		why = "the ledger has its number with another payload, or cancelled"
+	}
+	m.settle(it, Reverting, Result{Sequence: it.Sequence, Block: h.block, Why: why})
+	return wire.Done
+}
+
+// settle stores how the intent ended.
+func (m *Machine) settle(it *intent, s State, r Result) {
+	m.to(it, s)
+	it.result = r
+	m.store.Results = append(m.store.Results, r)
+	m.commit.results = append(m.commit.results, it)
+}
+
+// finish tells the user, now that the result is stored.
+func (m *Machine) finish(it *intent, _ *happening) wire.Why {
+	end := Reverted
+	if it.state == Confirming {
+		end = Confirmed
+	}
+	m.to(it, end)
+	m.do(Finished{Key: it.Key, Result: it.result})
+	m.forget(it)
+	return wire.Done
+}

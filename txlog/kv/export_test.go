@@ -1,0 +1,4 @@
+package kv
+
+// MostListed is the number of entries in one answer at most.
+const MostListed = mostListed

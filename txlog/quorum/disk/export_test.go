@@ -1,0 +1,7 @@
+package disk
+
+// Errors that nobody outside tells from others.
+var (
+	ErrLog      = errLog
+	ErrReadOnly = errReadOnly
+)

@@ -1,4 +1,0 @@
-package host
-
-// MostReading is how many queries run at a time.
-const MostReading = mostReading
