@@ -31,7 +31,7 @@ func TestStories(t *testing.T) {
 	worldtest.Texts(t, belfry.Simulator())
 }
 
-// For each rule: without it the invariant that it is for falls, and with it none does in the same world (D13).
+// For each rule: without it the invariant that it is for falls, and with it none does in the same world.
 func TestEveryRuleIsNeeded(t *testing.T) {
 	worldtest.Whole(t)
 	t.Parallel()

@@ -441,7 +441,7 @@ func TestNothingSpins(t *testing.T) {
 	one.Step(now, core.Tick{})
 	one.Step(now, core.Loaded{At: begins, Crons: []core.Cron{{
 		ID: 1, Name: "tick", Position: core.Position{Cursor: core.Cursor{At: begins.Add(time.Hour)}, Adopted: 1, Newest: 2},
-		Revisions: []core.Revision{{N: 1, Definition: cron("* * * * *", core.All)}, {N: 2, Definition: cron("* * * * *", core.All), Since: begins.Add(20 * time.Second)}},
+		Revisions: []core.Revision{{N: 1, Definition: cron("* * * * *", core.All), Since: begins}, {N: 2, Definition: cron("* * * * *", core.All), Since: begins.Add(20 * time.Second)}},
 	}}})
 	if due, is := one.Due(); !is || due != now.Boot+20*time.Second {
 		t.Errorf("it wants the time at %s", due-now.Boot)
