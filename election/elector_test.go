@@ -74,6 +74,10 @@ func TestHandover(t *testing.T) {
 		if err := <-stopped; err != nil {
 			t.Fatal(err)
 		}
+		var lost *election.LostError
+		if _, err := a.Gate("s").Require(fence.Act); !errors.As(err, &lost) || lost.Epoch != 1 {
+			t.Errorf("the gate of the one that stopped says %v, want a LostError of epoch 1", err)
+		}
 		if err := stopB(); err != nil {
 			t.Fatal(err)
 		}

@@ -54,16 +54,6 @@ func newFact(f core.Fact) Fact {
 	}
 }
 
-// IsTransition reports whether the fact begins or ends a leadership.
-func (f Fact) IsTransition() bool {
-	switch f.Kind {
-	case Acquired, Entered, Lost, Released, Abandoned:
-		return true
-	default:
-		return false
-	}
-}
-
 // StateChanged says whether this process leads a scope, at each change (requirement S16). It
 // may be outdated when it is read: ask the gate before acting.
 type StateChanged struct {

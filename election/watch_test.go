@@ -4,11 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/election/mint"
 )
 
@@ -139,6 +141,32 @@ func TestADeathIsToldAgain(t *testing.T) {
 		}
 		if took := dying.again.Sub(dying.told); dying.told.IsZero() || dying.again.IsZero() || took > 50*time.Millisecond {
 			t.Errorf("the answer came at %s and the next bid %s later, want at most 50ms", dying.told, took)
+		}
+	})
+}
+
+// lingering is a mint whose listener ends late.
+type lingering struct {
+	*electiontest.Memory
+	over atomic.Bool
+}
+
+// Listen implements mint.Mint.
+func (l *lingering) Listen(ctx context.Context, heard func(mint.Change)) error {
+	err := l.Memory.Listen(ctx, heard)
+	pass(time.Second)
+	l.over.Store(true)
+	return err
+}
+
+// Run returns when nothing that it has begun goes on: not even what ends late.
+func TestRunLeavesNothingBehind(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bench) {
+		late := &lingering{Memory: b.mint}
+		_, stop := b.run("a", election.Role{Lead: func(ctx context.Context, _ election.Leadership) error { <-ctx.Done(); return nil }}, func(c *election.Config) { c.Mint = late })
+		pass(10 * time.Second)
+		if err := stop(); err != nil || !late.over.Load() {
+			t.Errorf("Run has returned %v, and the mint is still listened to: %v", err, !late.over.Load())
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/conchhq/conch/gossip/internal/hint"
 	"github.com/conchhq/conch/gossip/internal/overlay"
 	"github.com/conchhq/conch/gossip/internal/wire"
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -145,30 +145,26 @@ func (c Config) complete() (Config, error) {
 		return c, err
 	}
 	s := c.settings(1)
-	faults := []error{s.Hint.Validate(), s.Overlay.Validate()}
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("gossip: "+text, args...))
-		}
-	}
+	f := faults.List{Of: "gossip: "}
+	f.Join(s.Hint.Validate(), s.Overlay.Validate())
 	names, subjects := map[string]bool{}, map[Subject]string{c.self: c.Transport.Self()}
 	for i, p := range c.Peers {
-		fault(p.Name == "" || len(p.Name) > overlay.MostName, "peer %d has a name of %d bytes: 1 to %d", i+1, len(p.Name), overlay.MostName)
-		fault(p.Name == c.Transport.Self(), "peer %q has the name of this node", p.Name)
-		fault(names[p.Name], "peer %q is named twice", p.Name)
+		f.Add(p.Name == "" || len(p.Name) > overlay.MostName, "peer %d has a name of %d bytes: 1 to %d", i+1, len(p.Name), overlay.MostName)
+		f.Add(p.Name == c.Transport.Self(), "peer %q has the name of this node", p.Name)
+		f.Add(names[p.Name], "peer %q is named twice", p.Name)
 		names[p.Name] = true
 		if p.Subject != (Subject{}) {
-			fault(subjects[p.Subject] != "", "peer %q has the key of %q", p.Name, subjects[p.Subject])
+			f.Add(subjects[p.Subject] != "", "peer %q has the key of %q", p.Name, subjects[p.Subject])
 			subjects[p.Subject] = p.Name
 		}
 	}
 	for _, name := range c.Contacts {
-		fault(!names[name], "the contact %q is none of the peers", name)
+		f.Add(!names[name], "the contact %q is none of the peers", name)
 	}
 	for _, e := range core.Electors(c.self, s.Hint.Namespaces) {
-		fault(subjects[e] == "", "the elector %v is none of the peers: electors connect to each other, and have to know where", e)
+		f.Add(subjects[e] == "", "the elector %v is none of the peers: electors connect to each other, and have to know where", e)
 	}
-	return c, errors.Join(faults...)
+	return c, f.All()
 }
 
 // patience is how long a node that looks for its contacts does not name itself: one of them may be down, and another not.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/internal/pause"
 )
 
@@ -65,24 +66,18 @@ func New(cfg Config) (*Set, error) {
 	cfg.Watch = cmp.Or(cfg.Watch, 10*time.Second)
 	cfg.Alone = cmp.Or(cfg.Alone, 10*time.Minute)
 	s := &Set{cfg: cfg}
-	var faults []error
+	f := faults.List{Of: "chain/endpoints: "}
 	names := map[string]bool{}
 	for _, e := range cfg.Endpoints {
 		e.Weight = cmp.Or(e.Weight, 1)
-		if e.Chain == nil || e.Name == "" || e.Weight < 0 {
-			faults = append(faults, fmt.Errorf("endpoint %q needs a name, a chain and a weight above 0", e.Name))
-		}
-		if names[e.Name] {
-			faults = append(faults, fmt.Errorf("two endpoints are named %q: keep one", e.Name))
-		}
+		f.Add(e.Chain == nil || e.Name == "" || e.Weight < 0, "endpoint %q needs a name, a chain and a weight above 0", e.Name)
+		f.Add(names[e.Name], "two endpoints are named %q: keep one", e.Name)
 		names[e.Name] = true
 		s.members = append(s.members, &member{Endpoint: e, writing: map[chain.Account]chan struct{}{}})
 	}
-	if len(s.members) == 0 {
-		faults = append(faults, errors.New("there is no endpoint"))
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, fmt.Errorf("chain/endpoints: %w", err)
+	f.Add(len(s.members) == 0, "there is no endpoint")
+	if err := f.All(); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(s.members, func(a, b *member) int { return cmp.Compare(b.Weight, a.Weight) })
 	for _, m := range s.members {

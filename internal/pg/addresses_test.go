@@ -333,13 +333,16 @@ func TestEveryTargetSessionAttrsKeepsItsMeaning(t *testing.T) {
 		"any": "", "read-write": "", "primary": "", "prefer-standby": "",
 		"standby": "is the primary", "read-only": "takes writes",
 	} {
-		conn, err := pg.Connect(t.Context(), several(db, "&connect_timeout=1&target_session_attrs="+attrs, standby, good.Addr()))
-		if err == nil {
-			_ = conn.Close(t.Context())
-		}
-		if want == "" && err != nil || want != "" && !strings.Contains(pg.Sentence(err), want) {
-			t.Errorf("%s: got %v, want %q", attrs, err, want)
-		}
+		t.Run(attrs, func(t *testing.T) {
+			t.Parallel()
+			conn, err := pg.Connect(t.Context(), several(db, "&connect_timeout=5&target_session_attrs="+attrs, standby, good.Addr()))
+			if err == nil {
+				_ = conn.Close(t.Context())
+			}
+			if want == "" && err != nil || want != "" && !strings.Contains(pg.Sentence(err), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		})
 	}
 }
 

@@ -25,7 +25,7 @@
 //     statement mode: Open refuses with a typed error. Session mode is allowed, and
 //     Caution says what it costs.
 //   - A commit returns with a WARNING: the server stopped waiting for its synchronous
-//     standby, so a failover may lose the commit. Watch and Batch return the warning. A
+//     standby, so a failover may lose the commit. Watch returns the warning. A
 //     heartbeat counts as failed; other writes (Durable, Confirmed) count as commits
 //     with an unknown outcome.
 //   - The connection breaks: IsLost. The session is dead, and every lock on it is free.

@@ -30,3 +30,6 @@ func Racing(ctx context.Context, c Config, lookup pgconn.LookupFunc) (*pgx.Conn,
 
 // IsWarning reports whether a notice makes the outcome of a commit unknown.
 var IsWarning = isWarning
+
+// Target describes the database without the password.
+func (s *Session) Target() string { return s.target }

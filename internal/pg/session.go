@@ -2,7 +2,6 @@ package pg
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,12 +23,10 @@ type Settings struct {
 
 // Session is one dedicated connection; see the package documentation.
 type Session struct {
-	conn    *pgx.Conn
-	at      *pgx.ConnConfig
-	target  string
-	backend uint32
-	version int
-	pooler  bool
+	conn   *pgx.Conn
+	at     *pgx.ConnConfig
+	target string
+	pooler bool
 }
 
 // Open connects, applies the settings and checks the server, in one round trip after
@@ -88,8 +85,7 @@ func (s *Session) begin(ctx context.Context, set Settings) error {
 			return sharedError(ctx, s)
 		}
 	}
-	s.backend, s.version = first.backend, first.version
-	if s.version < MinMajor*10000 {
+	if first.version < MinMajor*10000 {
 		return &VersionError{Server: s.conn.PgConn().ParameterStatus("server_version")}
 	}
 	if first.standby {
@@ -98,14 +94,8 @@ func (s *Session) begin(ctx context.Context, set Settings) error {
 	return nil
 }
 
-// Conn returns the connection. Only Watch and Batch return the WARNINGs of its statements.
+// Conn returns the connection. Only Watch returns the WARNINGs of its statements.
 func (s *Session) Conn() *pgx.Conn { return s.conn }
-
-// Backend returns the process id of the backend that serves the session.
-func (s *Session) Backend() uint32 { return s.backend }
-
-// Version returns server_version_num, such as 150004 for 15.4.
-func (s *Session) Version() int { return s.version }
 
 // Pooler reports whether a pooler in session mode is in between.
 func (s *Session) Pooler() bool { return s.pooler }
@@ -118,9 +108,6 @@ func (s *Session) Caution() error {
 	return &PooledError{Target: s.target}
 }
 
-// Target describes the database without the password.
-func (s *Session) Target() string { return s.target }
-
 // Lost reports whether the connection is known to be gone. Only a statement can find that out.
 func (s *Session) Lost() bool { return s.conn.IsClosed() }
 
@@ -132,23 +119,6 @@ func (s *Session) Watch(work func(*pgx.Conn) error) (warning *pgconn.Notice, err
 	err = work(s.conn)
 	warning, _ = marks[warned].(*pgconn.Notice)
 	return warning, err
-}
-
-// Batch sends all statements in one round trip and one implicit transaction, and closes
-// the results, which returns the outcome of the commit. It returns the last WARNING too.
-func (s *Session) Batch(ctx context.Context, batch *pgx.Batch, read func(pgx.BatchResults) error) (*pgconn.Notice, error) {
-	return s.Watch(func(conn *pgx.Conn) error {
-		results := conn.SendBatch(ctx, batch)
-		var err error
-		if read != nil {
-			err = read(results)
-		}
-		closeErr := results.Close()
-		if closeErr != nil && !errors.Is(err, closeErr) {
-			return errors.Join(err, closeErr)
-		}
-		return err
-	})
 }
 
 // Close ends the session. The server may free the locks only after Close has returned,

@@ -27,7 +27,7 @@ func TestASilentSessionKnowsWhyItEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			pgtest.Eventually(t, patience, "the server ends the session", func() bool {
-				return errors.Is(syscall.Kill(int(s.Backend()), 0), syscall.ESRCH)
+				return errors.Is(syscall.Kill(int(s.Conn().PgConn().PID()), 0), syscall.ESRCH)
 			})
 			_, err = s.Conn().Exec(t.Context(), "SELECT 1")
 			err = fmt.Errorf("keep the session: %w", pg.Silenced(err))

@@ -21,9 +21,6 @@ type toy struct {
 var toys = world.Simulator[toy, struct{}]{
 	Rules:  []world.Rule[toy]{{Name: "rule", In: toy{Scene: "scene", Seed: 7, Loss: 3}}},
 	Scenes: []world.Scene[toy, struct{}]{{Name: "scene", In: toy{Nodes: 5, Loss: 9}}},
-	Common: func(c *toy) world.Common {
-		return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace}
-	},
 }
 
 // What was asked for counts first, then the rule, then the scene, which the rule may name, and then what is usual.

@@ -38,7 +38,8 @@
 //
 // A folder beside the core in the folder internal of its wing, as electorate of the election or committee of the sequencer:
 //
-//   - config.go: Config with Nodes, Seed, Break, Scene, Trace and Story, and what this world has besides; 0 is a default.
+//   - config.go: Config with Nodes, Seed, Break, Scene, Trace, Story and Telling, as in [Common], and what this world has
+//     besides; 0 is a default.
 //   - simulator.go: the [Simulator] with the texts of the command, a flag for each field, and the lists below. A line in
 //     lab/sim.go makes it a command.
 //   - run.go: a run, which embeds the [Run] of [Simulator.Begin]: it starts the nodes, begins the plot of the scene or every fault,

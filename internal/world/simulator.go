@@ -37,8 +37,7 @@ type Simulator[C, P any] struct {
 	Example  string
 	Rules    []Rule[C]
 	Scenes   []Scene[C, P]    // the stories last
-	Common   func(*C) Common  // what it has in common with other kinds
-	Flags    func(*Flags, *C) // all others, in the order of a line that repeats a run; it sets what is the default of one
+	Flags    func(*Flags, *C) // but for --scene and --break, in the order of a line that repeats a run; it sets what is the default of one
 	Complete func(C) C        // sets what a configuration leaves out, by Fill and as it likes
 	Validate func(C) error    // returns every fault of a complete configuration
 	Run      func(C) Report
@@ -62,7 +61,34 @@ func (f *Flags) Add(name string, field any, usage string) {
 	*f = append(*f, Flag{Name: name, Field: field, Usage: usage})
 }
 
-// Common points to what each configuration has.
+// AddTo adds the flags to those of a command; their fields have the defaults.
+func (f Flags) AddTo(set FlagSet) {
+	for _, one := range f {
+		switch field := one.Field.(type) {
+		case *int:
+			set.IntVar(field, one.Name, *field, one.Usage)
+		case *uint64:
+			set.Uint64Var(field, one.Name, *field, one.Usage)
+		case *bool:
+			set.BoolVar(field, one.Name, *field, one.Usage)
+		case *string:
+			set.StringVar(field, one.Name, *field, one.Usage)
+		case *time.Duration:
+			set.DurationVar(field, one.Name, *field, one.Usage)
+		}
+	}
+}
+
+// FlagSet is that of package flag, or of another one that has the same methods.
+type FlagSet interface { //nolint:interfacebloat // a method for each type of a field
+	IntVar(to *int, name string, usual int, usage string)
+	Uint64Var(to *uint64, name string, usual uint64, usage string)
+	BoolVar(to *bool, name string, usual bool, usage string)
+	StringVar(to *string, name, usual, usage string)
+	DurationVar(to *time.Duration, name string, usual time.Duration, usage string)
+}
+
+// Common points to the fields that each configuration has, by their names.
 type Common struct {
 	Nodes *int
 	Seed  *uint64
@@ -72,6 +98,17 @@ type Common struct {
 	Story *io.Writer // gets a line for what a reader wants to know; nil: nothing is told
 	// Telling is the story that it plays. Such a one says itself what world it is. Nil: it can play none.
 	Telling *Telling
+}
+
+// Common points to what a configuration has in common with those of other kinds.
+func (s Simulator[C, P]) Common(c *C) (at Common) {
+	from, to := reflect.ValueOf(c).Elem(), reflect.ValueOf(&at).Elem()
+	for i := range to.NumField() {
+		if field := from.FieldByName(to.Type().Field(i).Name); field.IsValid() {
+			to.Field(i).Set(field.Addr())
+		}
+	}
+	return at
 }
 
 func named(name *string) string {
@@ -166,20 +203,7 @@ func (s Simulator[C, P]) Asked(line string) (C, error) {
 	var c C
 	flags := flag.NewFlagSet(s.Name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	for _, f := range s.AllFlags(&c) {
-		switch field := f.Field.(type) {
-		case *int:
-			flags.IntVar(field, f.Name, *field, f.Usage)
-		case *uint64:
-			flags.Uint64Var(field, f.Name, *field, f.Usage)
-		case *bool:
-			flags.BoolVar(field, f.Name, *field, f.Usage)
-		case *string:
-			flags.StringVar(field, f.Name, *field, f.Usage)
-		case *time.Duration:
-			flags.DurationVar(field, f.Name, *field, f.Usage)
-		}
-	}
+	s.AllFlags(&c).AddTo(flags)
 	if err := flags.Parse(strings.Fields(line)); err != nil {
 		return c, err
 	}

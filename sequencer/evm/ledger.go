@@ -3,7 +3,6 @@ package evm
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -41,14 +41,11 @@ type Config struct {
 
 // Validate returns every fault.
 func (c Config) Validate() error {
-	faults := []error{c.Contract.Validate()}
-	if c.Node == nil || c.Chain == nil || c.Submitter == nil {
-		faults = append(faults, errors.New("the ledger needs a node, a chain and a submitter"))
-	}
-	if len(c.Self) != addressSize {
-		faults = append(faults, fmt.Errorf("the account %v is no address", c.Self))
-	}
-	return errors.Join(faults...)
+	var f faults.List
+	f.Join(c.Contract.Validate())
+	f.Add(c.Node == nil || c.Chain == nil || c.Submitter == nil, "the ledger needs a node, a chain and a submitter")
+	f.Add(len(c.Self) != addressSize, "the account %v is no address", c.Self)
+	return f.All()
 }
 
 // Ledger is a contract on a real chain, as a node of the sequencer uses it. It is safe for concurrent use.

@@ -96,33 +96,8 @@ func (c *Chain) Head(context.Context) (head, final uint64, err error) {
 func (c *Chain) Final(_ context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.View, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := read{c.last.Number(), map[ledger.Intent][2]ledger.Hash{}, map[ledger.StateID]bool{}}
-	for _, in := range intents {
-		if assembled, payload, is := c.last.Landed(in); is {
-			r.landed[in] = [2]ledger.Hash{assembled, payload}
-		}
-	}
-	for _, id := range states {
-		r.unspent[id] = c.last.Unspent(id)
-	}
-	return r, nil
+	return c.last.Read(intents, states), nil
 }
-
-// read is what was read in one block.
-type read struct {
-	number  uint64
-	landed  map[ledger.Intent][2]ledger.Hash
-	unspent map[ledger.StateID]bool
-}
-
-func (r read) Number() uint64 { return r.number }
-
-func (r read) Landed(in ledger.Intent) (assembled, payload ledger.Hash, is bool) {
-	as, is := r.landed[in]
-	return as[0], as[1], is
-}
-
-func (r read) Unspent(id ledger.StateID) bool { return r.unspent[id] }
 
 // Submit implements sequencer.Ledger.
 func (c *Chain) Submit(_ context.Context, tx ledger.Sent) error {

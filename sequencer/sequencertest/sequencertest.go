@@ -15,8 +15,11 @@ import (
 // Simulator is what runs committees, whose members share a contract in a world of faults: conch-lab sim sequencer.
 func Simulator() world.Simulator[committee.Config, committee.Plot] { return committee.Simulator() }
 
-// NewMemory returns an empty store in memory.
-func NewMemory() *memory.Store { return memory.New() }
+// Memory is a node's database in memory, for tests and examples.
+type Memory = memory.Store
+
+// NewMemory returns an empty one.
+func NewMemory() *Memory { return memory.New() }
 
 // Each does everything that a store can do once, in two writes, and returns an error if something is not as it should be
 // then. What is left is open: an intent and a dispatch. A second time it changes nothing.

@@ -98,6 +98,14 @@ func TestAGoalThatNobodyExecutes(t *testing.T) {
 	if _, err := d.Member(t.Context(), pgstore.Config{Self: "a", Log: txlog.ID{9}, New: kv.New}); !errors.Is(err, pgstore.ErrScope) {
 		t.Errorf("a log that is not there: %v", err)
 	}
+	child := genesis
+	child.Parent, child.State = txlog.Position{Log: genesis.ID(), Index: 7, Term: 1, Hash: txlog.Hash{1}}, txlog.Hash{2}
+	if err := d.Create(t.Context(), child, scope); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Member(t.Context(), pgstore.Config{Self: "a", Log: child.ID(), New: kv.New}); err == nil {
+		t.Error("a log that goes on with another one begins without its state")
+	}
 	if _, err := d.Member(t.Context(), pgstore.Config{Poll: -1}); err == nil || len(err.(interface{ Unwrap() []error }).Unwrap()) != 4 {
 		t.Errorf("four faults are %v", err)
 	}

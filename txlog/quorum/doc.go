@@ -1,7 +1,7 @@
 // Package quorum runs one log on one node: as a member, as a follower, or first as the one and then as the other. A majority of named members
 // decides which entry is the next; every node has a copy that it checks entry by entry. Package txlog has the words.
 //
-// It is a module of its own, since it imports etcd's raft: who uses another wing downloads none of that.
+// It is a module of its own, since it imports etcd's raft: a program that uses another wing downloads none of that.
 //
 // A [Host] is one node of one log. [New] goes on from what the node's store has (package disk), [Host.Run] takes part until its context ends.
 // [Host.Goal] has a goal executed, [Host.Query] answers from the copy that is here, [Host.Fresh] from what a majority has, [Host.Change] makes

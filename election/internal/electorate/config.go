@@ -29,9 +29,9 @@ type Config struct {
 	// UnequalLeases draws a lease for each node and scope. A broken rule that needs it sets it.
 	UnequalLeases bool
 	// Trace receives a line for everything that happens. It does not change the run.
-	Trace io.Writer
+	Trace   io.Writer
+	Telling world.Telling // the story that the run plays
 
-	told  world.Telling // the story that the run plays
 	lease time.Duration // of a story; else baseLease
 }
 
@@ -74,7 +74,7 @@ func (c Config) Validate() error {
 func (c Config) needs() string {
 	r := Simulator().Rule(c.Break)
 	switch {
-	case r == nil || r.Invariant == "" || c.told.On():
+	case r == nil || r.Invariant == "" || c.Telling.On():
 		return ""
 	case r.In.Locks != "" && c.Locks != r.In.Locks && c.Locks != LocksMixed:
 		return "--locks " + r.In.Locks

@@ -47,7 +47,7 @@ func newNode(r *run, i int) *node {
 		if r.w.Chance(0.3) {
 			seat.Rank = (i + k) % r.cfg.Nodes
 		}
-		seat.Never = !r.cfg.told.On() && r.cfg.Nodes > 2 && i == r.cfg.Nodes-1 && (r.cfg.Seed+uint64(k))%4 == 0
+		seat.Never = !r.cfg.Telling.On() && r.cfg.Nodes > 2 && i == r.cfg.Nodes-1 && (r.cfg.Seed+uint64(k))%4 == 0
 		n.seats = append(n.seats, seat)
 	}
 	return n

@@ -231,7 +231,7 @@ func (p *process) perform(a core.Action) {
 		p.hangUp()
 	case core.Done:
 		p.r.tell(p.node.name, "ends")
-		if p.kill(); !p.r.cfg.told.On() {
+		if p.kill(); !p.r.cfg.Telling.On() {
 			p.node.startAgain(p.r.w.Between(0, baseLease))
 		}
 	default:

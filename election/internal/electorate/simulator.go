@@ -26,13 +26,9 @@ are given, nodes, scopes, takeover, locks and leases are then those with which i
   conch-lab sim election --story frozen-leader
   conch-lab sim election --runs 10000 --json
   conch-lab sim election --seed 3 --break anchor-on-send`,
-		Rules: rules, Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Rules: rules, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
 		Stories: texts, Settings: settings, Stage: newStage,
 	}
-}
-
-func common(c *Config) world.Common {
-	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Break: &c.Break, Trace: &c.Trace, Telling: &c.told}
 }
 
 func flags(f *world.Flags, c *Config) {

@@ -257,7 +257,9 @@ func TestElectorsAreDialledAgain(t *testing.T) {
 		t.Errorf("dials (1) and turns without one (0): %s", text)
 	}
 	d.link("b", true)
-	d.link("b", false)
+	if d.link("b", false); len(d.arcs()) != 0 {
+		t.Errorf("statements travel to %v, which is gone", d.arcs())
+	}
 	d.done = nil
 	d.does((*Core).turnOverlay)
 	d.want("the turn after one that was up", "connect b at at-b")

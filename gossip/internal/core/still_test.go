@@ -31,3 +31,16 @@ func TestStandingStillInTwoNamespaces(t *testing.T) {
 		}
 	}
 }
+
+// A clock that falls back for a moment, as where it cannot be read, is no standstill.
+func TestAClockThatFallsBack(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	d.step(Tick{})
+	d.now -= time.Minute
+	d.step(Tick{})
+	d.now += time.Minute
+	if d.heard("b", said(t, 1, 0)); d.core.counts.Undated != 0 {
+		t.Error("what is said after that counts for nothing")
+	}
+}

@@ -13,23 +13,22 @@ const round = 100 * time.Millisecond
 
 // Config describes a run. Zero fields have defaults.
 type Config struct {
-	Nodes    int       // 1 to 5,000; default 50
-	Electors int       // how many of them may lead; 0: all
-	Contacts int       // nodes that all others have in their configuration, to join by; default 3
-	Seed     uint64    // equal configurations give equal runs; default 1, or one with which the broken rule has shown
-	Policy   string    // hint.Reign or hint.Paper; the first
-	Loss     int       // of the messages, in percent
-	Stalls   bool      // a message that is lost comes later, and holds up all after it, as on a connection
-	Diameter int       // a heartbeat is valid for twice as many rounds; default 4
-	Rounds   int       // of the whole run; default what the scene needs
-	Scene    string    // a world with one trouble, or empty for one with every fault
-	Break    string    // a rule to leave out, or empty
-	Trace    io.Writer // gets every event
-	Story    io.Writer // gets a line for what a reader wants to know, if there are 20 nodes at most
+	Nodes    int           // 1 to 5,000; default 50
+	Electors int           // how many of them may lead; 0: all
+	Contacts int           // nodes that all others have in their configuration, to join by; default 3
+	Seed     uint64        // equal configurations give equal runs; default 1, or one with which the broken rule has shown
+	Policy   string        // hint.Reign or hint.Paper; the first
+	Loss     int           // of the messages, in percent
+	Stalls   bool          // a message that is lost comes later, and holds up all after it, as on a connection
+	Diameter int           // a heartbeat is valid for twice as many rounds; default 4
+	Rounds   int           // of the whole run; default what the scene needs
+	Scene    string        // a world with one trouble, or empty for one with every fault
+	Break    string        // a rule to leave out, or empty
+	Trace    io.Writer     // gets every event
+	Story    io.Writer     // gets a line for what a reader wants to know, if there are 20 nodes at most
+	Telling  world.Telling // the story that the run plays
 
 	Paper hint.PaperConfig // of policy paper; the zero one has the document's defaults
-
-	told world.Telling // the story that the run plays
 }
 
 // WithDefaults returns the configuration with all fields set.

@@ -173,7 +173,7 @@ func (r *run) heard(n *node, a hint.Heard) {
 	key := n.name + " " + a.Topic + " " + string(a.Body)
 	r.Check(!r.seen[key], OnceHeard, "%s hears %q twice", n.name, a.Body)
 	r.seen[key] = true
-	if r.cfg.told.On() {
+	if r.cfg.Telling.On() {
 		r.tell(n, "hears %q", a.Body)
 	}
 	r.Stats["news_heard"]++

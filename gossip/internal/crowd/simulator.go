@@ -38,13 +38,9 @@ source: that needs Go, and a current folder in conch's source.
   conch-lab sim gossip --break step-down
   conch-lab sim gossip --break peer-cache --runs 8`,
 		Rules: rules, Scenes: scenes,
-		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
 		Stories: texts, Settings: settings, Stage: newStage,
 	}
-}
-
-func common(c *Config) world.Common {
-	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
 }
 
 func flags(f *world.Flags, c *Config) {

@@ -2,12 +2,11 @@ package hint
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/conchhq/conch/gossip/internal/wire"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // MostTopics is under how many topics a subject tells news at one time.
@@ -108,48 +107,38 @@ func (p PaperConfig) validFor() time.Duration {
 // Validate returns an error that lists every fault.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("gossip: "+text, args...))
-		}
-	}
-	fault(c.Self == wire.Subject{}, "the own key is missing")
-	fault(c.Incarnation == 0, "the incarnation is zero: draw one at each start, above all before")
-	fault(c.Scheme == nil, "a scheme is required")
-	fault(len(c.Host) > wire.MostName, "a host of %d bytes: %d at most", len(c.Host), wire.MostName)
-	fault(c.Round < 0 || c.Alone < 0, "a number is below 0")
-	fault(len(c.Namespaces) == 0, "there is no namespace")
-	fault(len(c.Reserved) > MostTopics, "%d topics are reserved: %d at most", len(c.Reserved), MostTopics)
+	f := faults.List{Of: "gossip: "}
+	f.Add(c.Self == wire.Subject{}, "the own key is missing")
+	f.Add(c.Incarnation == 0, "the incarnation is zero: draw one at each start, above all before")
+	f.Add(c.Scheme == nil, "a scheme is required")
+	f.Add(len(c.Host) > wire.MostName, "a host of %d bytes: %d at most", len(c.Host), wire.MostName)
+	f.Add(c.Round < 0 || c.Alone < 0, "a number is below 0")
+	f.Add(len(c.Namespaces) == 0, "there is no namespace")
+	f.Add(len(c.Reserved) > MostTopics, "%d topics are reserved: %d at most", len(c.Reserved), MostTopics)
 	seen := map[string]bool{}
 	for _, n := range c.Namespaces {
-		fault(n.Name == "" || len(n.Name) > wire.MostName, "a namespace has a name of %d bytes: 1 to %d", len(n.Name), wire.MostName)
-		fault(seen[n.Name], "the namespace %q is named twice", n.Name)
+		f.Add(n.Name == "" || len(n.Name) > wire.MostName, "a namespace has a name of %d bytes: 1 to %d", len(n.Name), wire.MostName)
+		f.Add(seen[n.Name], "the namespace %q is named twice", n.Name)
 		seen[n.Name] = true
-		faults = append(faults, n.Validate())
+		f.Join(n.Validate())
 	}
-	return errors.Join(faults...)
+	return f.All()
 }
 
 // Validate returns an error that lists every fault.
 func (n Namespace) Validate() error {
 	n = n.WithDefaults()
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("gossip: the namespace "+n.Name+" "+text, args...))
-		}
-	}
-	fault(n.Policy != Reign && n.Policy != Paper, "has the policy %q: it is %q or %q", n.Policy, Reign, Paper)
-	fault(n.Diameter < 2, "has a diameter of %d: 2 at least, or a lost beat deposes its leader", n.Diameter)
-	fault(n.Every < 1, "has beats each %d rounds", n.Every)
-	fault(len(n.Electors) > mostElectors, "has %d electors: %d at most", len(n.Electors), mostElectors)
+	f := faults.List{Of: "gossip: the namespace " + n.Name + " "}
+	f.Add(n.Policy != Reign && n.Policy != Paper, "has the policy %q: it is %q or %q", n.Policy, Reign, Paper)
+	f.Add(n.Diameter < 2, "has a diameter of %d: 2 at least, or a lost beat deposes its leader", n.Diameter)
+	f.Add(n.Every < 1, "has beats each %d rounds", n.Every)
+	f.Add(len(n.Electors) > mostElectors, "has %d electors: %d at most", len(n.Electors), mostElectors)
 	sorted := slices.SortedFunc(slices.Values(n.Electors), func(a, b wire.Subject) int { return slices.Compare(a[:], b[:]) })
-	fault(len(slices.Compact(sorted)) != len(n.Electors), "names an elector twice")
+	f.Add(len(slices.Compact(sorted)) != len(n.Electors), "names an elector twice")
 	p := n.Paper
-	fault(p.Diameter < 1 || p.Hysteresis < 1 || p.Tenure < 0 || p.DeltaC < 0, "has a parameter below its least one")
-	fault(p.DeltaE <= 0 || p.DeltaD <= p.DeltaE || p.DeltaR <= p.DeltaD, "has the phases %v, %v and %v: each is longer than the one before", p.DeltaE, p.DeltaD, p.DeltaR)
-	return errors.Join(faults...)
+	f.Add(p.Diameter < 1 || p.Hysteresis < 1 || p.Tenure < 0 || p.DeltaC < 0, "has a parameter below its least one")
+	f.Add(p.DeltaE <= 0 || p.DeltaD <= p.DeltaE || p.DeltaR <= p.DeltaD, "has the phases %v, %v and %v: each is longer than the one before", p.DeltaE, p.DeltaD, p.DeltaR)
+	return f.All()
 }
 
 const (

@@ -2,8 +2,8 @@ package overlay
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
+
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Config configures a [Machine].
@@ -28,17 +28,12 @@ func (c Config) withDefaults() Config {
 
 // Validate returns an error that lists every fault.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("overlay: "+text, args...))
-		}
-	}
-	fault(!c.Self.isSound(), "the node %.80q has no sound name of 1 to %d bytes, or its address is longer than %d", c.Self.Name, MostName, MostAddress)
-	fault(c.Incarnation == 0, "the incarnation is zero: draw one at each start, or a node that restarts keeps arcs of its past")
+	f := faults.List{Of: "overlay: "}
+	f.Add(!c.Self.isSound(), "the node %.80q has no sound name of 1 to %d bytes, or its address is longer than %d", c.Self.Name, MostName, MostAddress)
+	f.Add(c.Incarnation == 0, "the incarnation is zero: draw one at each start, or a node that restarts keeps arcs of its past")
 	for i, p := range c.Contacts {
-		fault(!p.isSound(), "contact %d, %.80q, has no sound name and address", i+1, p.Name)
-		fault(p.Name == c.Self.Name, "contact %d is the node itself", i+1)
+		f.Add(!p.isSound(), "contact %d, %.80q, has no sound name and address", i+1, p.Name)
+		f.Add(p.Name == c.Self.Name, "contact %d is the node itself", i+1)
 	}
-	return errors.Join(faults...)
+	return f.All()
 }

@@ -85,13 +85,3 @@ type Parcel struct {
 	Marks   []Mark // at most MostMarks
 	Wants   []Name // the receiver's statements that the sender lacks; at most MostMarks
 }
-
-// Size returns about how many bytes the parcel takes.
-func (p *Parcel) Size() int {
-	n := 4 + 40*len(p.Marks) + 16*len(p.Wants)
-	for i := range p.Said {
-		s := &p.Said[i]
-		n += 32 + 24 + len(s.Namespace) + len(s.Topic) + len(s.Body) + len(s.Signature) + 16
-	}
-	return n
-}

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -75,21 +76,16 @@ type landing struct {
 // New returns an empty book, which knows no block yet.
 func New(c Config) (*Book, error) {
 	c.Most, c.MostBytes = cmp.Or(c.Most, 100_000), cmp.Or(c.MostBytes, 256<<20)
-	faults := []error{c.Contract.Validate()}
-	if c.Scheme == nil || c.Rules == nil {
-		faults = append(faults, errors.New("book: it needs the contract's scheme and rules"))
-	}
-	if c.Most < 0 {
-		faults = append(faults, fmt.Errorf("book: it cannot remember %d attempts", c.Most))
-	}
-	if c.MostBytes < wire.MostAttempt {
-		faults = append(faults, fmt.Errorf("book: %d bytes have no room for an attempt, which may have %d", c.MostBytes, wire.MostAttempt))
-	}
+	f := faults.List{Of: "book: "}
+	f.Join(c.Contract.Validate())
+	f.Add(c.Scheme == nil || c.Rules == nil, "it needs the contract's scheme and rules")
+	f.Add(c.Most < 0, "it cannot remember %d attempts", c.Most)
+	f.Add(c.MostBytes < wire.MostAttempt, "%d bytes have no room for an attempt, which may have %d", c.MostBytes, wire.MostAttempt)
 	return &Book{
 		Config: c, attempts: map[ledger.Hash]*attempt{}, waiting: list.New(), states: map[ledger.StateID]*entry{}, labels: index{},
 		spent: map[ledger.StateID]bool{}, landed: map[ledger.Hash]landing{}, missing: map[ledger.Hash]bool{},
 		left: map[ledger.Hash]int{}, change: newChanges(),
-	}, errors.Join(faults...)
+	}, f.All()
 }
 
 // Hear takes an attempt with its contents, and returns its name. Hearing it again is harmless, and keeps it remembered.

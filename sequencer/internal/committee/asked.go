@@ -8,17 +8,6 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-func (d *database) hasKey(key string) bool { return d.find(key) != nil }
-
-func (d *database) hasResult(key string) bool {
-	for _, l := range d.intents {
-		if _, over := d.results[l.Sequence]; l.Key == key && over {
-			return true
-		}
-	}
-	return false
-}
-
 // firstTime reports whether an entry is dispatched for the first time: after a start what is stored is submitted again.
 func (r *run) firstTime(n *node, e ledger.Entry) bool {
 	first := !n.db.submitted[e.Grant.Assembled]

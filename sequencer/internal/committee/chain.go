@@ -111,36 +111,6 @@ func (c *chain) review(by ledger.Account, awaited []ledger.Entry) (lost []ledger
 	return lost
 }
 
-// read returns what the last final block says of intents and states, and of nothing else.
-func (c *chain) read(intents []ledger.Intent, states []ledger.StateID) ledger.View {
-	s := seen{c.final.Number(), map[ledger.Intent][2]ledger.Hash{}, map[ledger.StateID]bool{}}
-	for _, in := range intents {
-		if assembled, payload, is := c.final.Landed(in); is {
-			s.landed[in] = [2]ledger.Hash{assembled, payload}
-		}
-	}
-	for _, id := range states {
-		s.unspent[id] = c.final.Unspent(id)
-	}
-	return s
-}
-
-// seen is what was read in one block.
-type seen struct {
-	number  uint64
-	landed  map[ledger.Intent][2]ledger.Hash
-	unspent map[ledger.StateID]bool
-}
-
-func (s seen) Number() uint64 { return s.number }
-
-func (s seen) Landed(in ledger.Intent) (assembled, payload ledger.Hash, is bool) {
-	as, is := s.landed[in]
-	return as[0], as[1], is
-}
-
-func (s seen) Unspent(id ledger.StateID) bool { return s.unspent[id] }
-
 // granted is a grant as a key.
 type granted struct {
 	assembled, delegation ledger.Hash

@@ -27,8 +27,7 @@ type Config struct {
 	Audit   bool          // coordinators are audited after each step
 	Trace   io.Writer     // gets every event
 	Story   io.Writer     // gets a line for what a reader wants to know
-
-	told world.Telling // the story that the run plays
+	Telling world.Telling // the story that the run plays
 }
 
 // WithDefaults returns the configuration with all fields set.

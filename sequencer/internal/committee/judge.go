@@ -83,12 +83,12 @@ func (r *run) accepted(n *node, w *wish, a core.Accepted) {
 
 // told checks that a user is told what is stored.
 func (r *run) told(n *node, f core.Finished) {
-	r.Check(n.db.results[f.Result.Sequence] == f.Result, ToldTheTruth, "%s was told what is not stored", f.Key)
+	r.Check(sender.Result(n.db.numbered(f.Result.Sequence).Result) == f.Result, ToldTheTruth, "%s was told what is not stored", f.Key)
 }
 
 // finished notes how an intent ended: it is stored, and its user may hear of it.
 func (r *run) finished(n *node, result sender.Result) {
-	w := r.wishes[n.db.intents[n.db.place[result.Sequence]].Key]
+	w := r.wishes[n.db.numbered(result.Sequence).Key]
 	if w == nil {
 		return
 	}
@@ -229,8 +229,8 @@ func (r *run) judgeOrder(n *node, to ledger.Account, body wire.Assemble) {
 			continue
 		}
 		o.seen[item.Sequence] = true
-		at, known := r.byAccount[to].db.place[item.Sequence]
-		if !known {
+		at := r.byAccount[to].db.numbered(item.Sequence).Number
+		if at == 0 {
 			continue // its database was restored to one that knows nothing of it
 		}
 		r.Check(at >= o.last, SubmitOrder, "%s asks %s for number %d after number %d", n.name, r.byAccount[to].name, at, o.last)
@@ -246,7 +246,7 @@ type orderKey struct {
 
 type order struct {
 	seen map[ledger.Sequence]bool
-	last int
+	last uint64
 }
 
 type request struct {

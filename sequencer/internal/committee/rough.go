@@ -125,7 +125,7 @@ func (n *node) tell(id uint64, a core.Answered) {
 
 func (n *node) readFinal(a core.ReadFinal) {
 	wait := n.r.w.Between(time.Millisecond, 20*time.Millisecond)
-	is := func() core.Answered { return core.Answered{Final: n.r.chain.read(a.Intents, a.States)} }
+	is := func() core.Answered { return core.Answered{Final: n.r.chain.final.Read(a.Intents, a.States)} }
 	if !a.Insist {
 		n.answer(a.ID, wait, itsChain, is)
 		return

@@ -124,13 +124,13 @@ func newRun(cfg Config) *run {
 	}
 	r.scheme, r.rules, r.sleepAfter = r.schemeOf(), r.rulesOf(), awake
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}
-	if cfg.told.On() {
+	if cfg.Telling.On() {
 		r.scene, r.words = &scene{}, newTeller(r)
 	}
 	for _, name := range r.Names {
 		a := ledger.Account(name)
 		r.contract.Members = append(r.contract.Members, a)
-		n := &node{r: r, account: a, name: name, db: newDatabase()}
+		n := &node{r: r, account: a, name: name, db: newDatabase(r.contract.Address)}
 		r.nodes, r.byAccount[a], r.rank[a] = append(r.nodes, n), n, int(w.Draw()>>40)
 	}
 	r.contract.Committee = r.contract.Members
@@ -274,7 +274,7 @@ func (r *run) ask(w *wish) {
 	switch {
 	case w.accepted > 0:
 		return
-	case n.up && n.db.hasKey(w.key): // it was stored, and the answer was lost
+	case n.up && n.db.find(w.key) != nil: // it was stored, and the answer was lost
 		w.accepted = r.w.Now()
 		return
 	case n.up:
@@ -293,10 +293,14 @@ func (r *run) ask(w *wish) {
 func (r *run) forget(n *node, old *database) {
 	for _, k := range r.order {
 		w := r.wishes[k]
-		if w.node == n && w.accepted > 0 && !old.hasKey(w.key) {
+		if w.node != n {
+			continue
+		}
+		found, is := old.keyed(w.key)
+		if w.accepted > 0 && !is {
 			w.lost = true
 		}
-		if w.node == n && w.result != nil && !old.hasResult(w.key) {
+		if w.result != nil && !found.Ended {
 			w.result, w.lost = nil, true
 		}
 	}

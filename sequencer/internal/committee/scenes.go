@@ -209,7 +209,7 @@ func corruptMember(r *run) {
 
 // judgeWhole judges the end of what goes on to its end. A liar is never silent.
 func (r *run) judgeWhole() {
-	ends := r.scene == nil || r.cfg.told.On() || r.scene.Plot.goesOn > 0
+	ends := r.scene == nil || r.cfg.Telling.On() || r.scene.Plot.goesOn > 0
 	if len(r.Found) == 0 && (ends || r.scene.Plot.lie != nil) {
 		r.judgeEnd()
 	}

@@ -38,10 +38,10 @@ func (s *stage) Facts() []story.Fact {
 		number("range NUMBER", "of the last final block", func() int64 { return int64(s.inRange(0)) }),
 		number("next range NUMBER", "of the block after that", func() int64 { return int64(s.inRange(1)) }),
 		{Form: "granted NODE", What: "a grant of it is stored", Holds: func(a story.Args) (bool, string) {
-			all := s.node(a.Node()).db.intents
+			all := s.node(a.Node()).db.load().Intents
 			return len(all) > 0 && len(all[len(all)-1].Grants) > 0, "none is"
 		}},
-		{Form: "dispatched NODE", What: "a dispatch of it is stored", Holds: func(a story.Args) (bool, string) { return len(s.node(a.Node()).db.rows) > 0, "none is" }},
+		{Form: "dispatched NODE", What: "a dispatch of it is stored", Holds: func(a story.Args) (bool, string) { return len(s.node(a.Node()).db.load().Rows) > 0, "none is" }},
 	}
 }
 

@@ -113,21 +113,22 @@ func (o *noise) fill(v reflect.Value) {
 		*to = ledger.Hash{byte(o.chance.IntN(3))}
 		switch o.chance.IntN(3) {
 		case 0:
-			pick(o, n.db.wholes, to)
+			pick(o, n.db.wholes(), to)
 		case 1:
 			pick(o, n.delegations, to)
 		}
 	case *wire.Whole:
 		var h ledger.Hash
-		if pick(o, n.db.wholes, &h); o.chance.IntN(2) == 0 {
-			*to = n.db.wholes[h]
+		wholes := n.db.wholes()
+		if pick(o, wholes, &h); o.chance.IntN(2) == 0 {
+			*to = wholes[h]
 			return
 		}
 		o.each(v)
 	case *ledger.Sequence:
 		*to = ledger.Sequence{Counter: o.chance.Uint64N(4)}
-		if len(n.db.intents) > 0 {
-			*to = n.db.intents[o.chance.IntN(len(n.db.intents))].Sequence
+		if all := n.db.sequences(); len(all) > 0 {
+			*to = all[o.chance.IntN(len(all))]
 		}
 	case *ledger.StateID:
 		if all := o.r.chain.head.States(); len(all) > 0 {
@@ -171,4 +172,34 @@ func pick[V any](o *noise, m map[ledger.Hash]V, to *ledger.Hash) {
 	if all := slices.SortedFunc(maps.Keys(m), func(a, b ledger.Hash) int { return slices.Compare(a[:], b[:]) }); len(all) > 0 {
 		*to = all[o.chance.IntN(len(all))]
 	}
+}
+
+// wholes are the contents that were stored.
+func (d *database) wholes() map[ledger.Hash]wire.Whole {
+	all := map[ledger.Hash]wire.Whole{}
+	for _, c := range d.changes {
+		if c.Sender != nil {
+			for _, g := range c.Sender.Grants {
+				all[g.Assembled] = g.Whole
+			}
+		}
+		if c.Book != nil {
+			for _, l := range c.Book.Landed {
+				all[l.Assembled] = l.Whole
+			}
+		}
+	}
+	return all
+}
+
+// sequences are those of the intents that were stored.
+func (d *database) sequences() (all []ledger.Sequence) {
+	for _, c := range d.changes {
+		if c.Sender != nil {
+			for _, row := range c.Sender.Intents {
+				all = append(all, row.Sequence)
+			}
+		}
+	}
+	return all
 }

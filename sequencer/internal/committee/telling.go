@@ -1,6 +1,7 @@
 package committee
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -177,10 +178,7 @@ func (t *teller) wholes(all []wire.Whole) string {
 // intents names intents of an owner.
 func (t *teller) intents(owner *node, all []ledger.Sequence) string {
 	return list(each(all, func(s ledger.Sequence) string {
-		if at, is := owner.db.place[s]; is {
-			return owner.db.intents[at].Key
-		}
-		return "an intent that is lost"
+		return cmp.Or(owner.db.numbered(s).Key, "an intent that is lost")
 	}))
 }
 

@@ -154,6 +154,20 @@ func (m *Model) Landed(in ledger.Intent) (assembled, payload ledger.Hash, is boo
 // Unspent implements ledger.View.
 func (m *Model) Unspent(s ledger.StateID) bool { return m.unspent[s] }
 
+// Read returns what the last block says of some intents and states, and of nothing else. It stays as it is.
+func (m *Model) Read(intents []ledger.Intent, states []ledger.StateID) ledger.View {
+	r := &Model{number: m.number, taken: map[ledger.Intent]landed{}, unspent: map[ledger.StateID]bool{}}
+	for _, in := range intents {
+		if as, is := m.taken[in]; is {
+			r.taken[in] = as
+		}
+	}
+	for _, id := range states {
+		r.unspent[id] = m.unspent[id]
+	}
+	return r
+}
+
 // States returns all that are unspent, sorted.
 func (m *Model) States() []ledger.StateID {
 	return slices.SortedFunc(maps.Keys(m.unspent), ledger.StateID.Compare)

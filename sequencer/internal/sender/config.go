@@ -2,11 +2,10 @@ package sender
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/internal/ranking"
 	"github.com/conchhq/conch/sequencer/internal/wire"
@@ -88,29 +87,24 @@ func (c Config) withDefaults() Config {
 
 // Validate returns an error that lists every fault.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(is bool, text string, args ...any) {
-		if is {
-			faults = append(faults, fmt.Errorf("sender: "+text, args...))
-		}
-	}
-	fault(c.Contract == nil || c.Committee == nil, "contract and committee are required")
+	f := faults.List{Of: "sender: "}
+	f.Add(c.Contract == nil || c.Committee == nil, "contract and committee are required")
 	if c.Contract != nil {
-		faults = append(faults, c.Contract.Validate())
-		fault(!slices.Contains(c.Contract.Members, c.Self), "%v is no member of the contract, so its intents would never land", c.Self)
+		f.Join(c.Contract.Validate())
+		f.Add(!slices.Contains(c.Contract.Members, c.Self), "%v is no member of the contract, so its intents would never land", c.Self)
 		for _, a := range c.Contract.Committee {
-			fault(c.Committee != nil && !c.Committee.Has(string(a)), "the ranking does not know %v of the committee", a)
+			f.Add(c.Committee != nil && !c.Committee.Has(string(a)), "the ranking does not know %v of the committee", a)
 		}
-		fault(c.Committee != nil && len(c.Committee.Nodes()) > len(c.Contract.Committee), "the ranking has nodes that are not in the committee")
+		f.Add(c.Committee != nil && len(c.Committee.Nodes()) > len(c.Contract.Committee), "the ranking has nodes that are not in the committee")
 	}
-	fault(c.Scheme == nil || c.Rules == nil || c.Book == nil, "scheme, rules and book are required")
-	fault(c.Incarnation == wire.Incarnation{}, "the incarnation is zero: draw one at each start")
-	fault(c.Lineage == 0, "the lineage is zero: draw one at each start, or a restored store gives numbers twice")
-	fault(c.Secret == [32]byte{}, "the secret is zero: anybody could guess what a commitment hides")
+	f.Add(c.Scheme == nil || c.Rules == nil || c.Book == nil, "scheme, rules and book are required")
+	f.Add(c.Incarnation == wire.Incarnation{}, "the incarnation is zero: draw one at each start")
+	f.Add(c.Lineage == 0, "the lineage is zero: draw one at each start, or a restored store gives numbers twice")
+	f.Add(c.Secret == [32]byte{}, "the secret is zero: anybody could guess what a commitment hides")
 	for _, d := range []time.Duration{c.AckTimeout, c.Silence, c.MoveAfter, c.RegrantAfter, c.ListEvery, c.NudgeAfter, c.Patience} {
-		fault(d < 0, "a duration is below 0")
+		f.Add(d < 0, "a duration is below 0")
 	}
-	fault(c.Tries < 0 || c.Batch < 0, "a number is below 0")
-	fault(c.Load.Head < c.Load.Final, "its ledger's head %d is before the last final block %d", c.Load.Head, c.Load.Final)
-	return errors.Join(faults...)
+	f.Add(c.Tries < 0 || c.Batch < 0, "a number is below 0")
+	f.Add(c.Load.Head < c.Load.Final, "its ledger's head %d is before the last final block %d", c.Load.Head, c.Load.Final)
+	return f.All()
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,6 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/patched"
 	"github.com/conchhq/conch/schedule/scheduletest"
@@ -39,7 +39,7 @@ func simulator[C, P any](l lab, s world.Simulator[C, P]) *cobra.Command {
 	var trace, quiet bool
 	cmd := &cobra.Command{Use: s.Name, Aliases: s.Aliases, Short: s.Short, Long: s.Help(), Example: s.Example, Args: cli.NoArguments}
 	flags := cmd.Flags()
-	addFlags(flags, s.AllFlags(&c))
+	s.AllFlags(&c).AddTo(flags)
 	at := s.Common(&c)
 	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
 	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
@@ -75,42 +75,21 @@ func simulator[C, P any](l lab, s world.Simulator[C, P]) *cobra.Command {
 	return cmd
 }
 
-// addFlags adds the flags of a world, whose defaults its fields have.
-func addFlags(to *pflag.FlagSet, flags world.Flags) {
-	for _, f := range flags {
-		switch field := f.Field.(type) {
-		case *int:
-			to.IntVar(field, f.Name, *field, f.Usage)
-		case *uint64:
-			to.Uint64Var(field, f.Name, *field, f.Usage)
-		case *bool:
-			to.BoolVar(field, f.Name, *field, f.Usage)
-		case *string:
-			to.StringVar(field, f.Name, *field, f.Usage)
-		case *time.Duration:
-			to.DurationVar(field, f.Name, *field, f.Usage)
-		}
-	}
-}
-
 // complete sets what the flags leave out, and returns what is wrong with them. A flag of 0, or a false one, that the world needs
 // otherwise is a fault, but for a seed of 0.
 func complete[C, P any](s world.Simulator[C, P], flags *pflag.FlagSet, c *C) error {
 	given := map[string]string{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = f.Value.String() })
 	*c = s.Complete(*c)
-	var faults []error
-	flags.Visit(func(f *pflag.Flag) {
-		switch value := f.Value.String(); {
-		case value == given[f.Name] || f.Name == "seed":
-		case f.Value.Type() == "bool":
-			faults = append(faults, fmt.Errorf("--%s=%s shows nothing without the rule %s: it needs --%s", f.Name, given[f.Name], *s.Common(c).Break, f.Name))
-		default:
-			faults = append(faults, fmt.Errorf("--%s must be 1 or more; left out, it is %s", f.Name, value))
-		}
+	var f faults.List
+	flags.Visit(func(one *pflag.Flag) {
+		value := one.Value.String()
+		is, off := value != given[one.Name] && one.Name != "seed", one.Value.Type() == "bool"
+		f.Add(is && off, "--%s=%s shows nothing without the rule %s: it needs --%s", one.Name, given[one.Name], *s.Common(c).Break, one.Name)
+		f.Add(is && !off, "--%s must be 1 or more; left out, it is %s", one.Name, value)
 	})
-	if len(faults) > 0 {
-		return errors.Join(faults...)
+	if err := f.All(); err != nil {
+		return err
 	}
 	return s.Validate(*c)
 }

@@ -354,9 +354,6 @@ func (c *Core) Query(query []byte) ([]byte, txlog.Position, error) {
 	return answer, at, err
 }
 
-// Members returns the members, as far as the copy says. It must not be changed.
-func (c *Core) Members() []txlog.Member { return c.members }
-
 // Copy returns the copy that is here. It must not be changed.
 func (c *Core) Copy() *txlog.Copy { return c.copy }
 

@@ -25,8 +25,7 @@ type Config struct {
 	Break   string        // a rule to leave out, or empty
 	Trace   io.Writer     // gets every event
 	Story   io.Writer     // gets a line for what a reader wants to know
-
-	told world.Telling // the story that the run plays
+	Telling world.Telling // the story that the run plays
 }
 
 const mostNodes = 60

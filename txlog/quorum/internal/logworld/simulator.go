@@ -39,13 +39,9 @@ which it shows:
   conch-lab sim log --runs 1000 --json
   conch-lab sim log --runs 40 --break look-before-storing`,
 		Rules: rules, Scenes: slices.Concat(scenes, stories),
-		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
 		Stories: texts, Settings: settings, Stage: newStage,
 	}
-}
-
-func common(c *Config) world.Common {
-	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
 }
 
 func flags(f *world.Flags, c *Config) {

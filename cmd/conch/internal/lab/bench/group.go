@@ -81,12 +81,7 @@ func (g *group) database(ctx context.Context) (string, error) {
 // status is what a node says of the contract.
 type status struct {
 	Coordinator string         `json:"coordinator"`
-	Head        uint64         `json:"head"`
 	Open        map[string]int `json:"open"`
-	Members     []struct {
-		Name    string     `json:"name"`
-		HeardAt *time.Time `json:"heard_at"`
-	} `json:"members"`
 }
 
 func (g *group) status(ctx context.Context, m *consortium.Member) (s status, err error) {

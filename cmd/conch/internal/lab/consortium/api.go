@@ -30,7 +30,6 @@ type transaction struct {
 	Key     string          `json:"idempotency_key"`
 	Request json.RawMessage `json:"request"`
 	Fate    string          `json:"fate"`
-	Why     string          `json:"why"`
 	Attempt *string         `json:"attempt"`
 	Block   *uint64         `json:"block"`
 }

@@ -37,7 +37,6 @@ type Node struct {
 	HTTP       string `json:"http"`
 	WS         string `json:"ws"`
 	ChainID    uint64 `json:"chain_id"`
-	Account    string `json:"account"`
 	PrivateKey string `json:"private_key"` // worthless, but treated as a secret
 
 	launcher *fleet.Launcher

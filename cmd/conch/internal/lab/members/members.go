@@ -44,7 +44,6 @@ type Line struct {
 	Missed   int       `json:"missed"`
 	Messages int64     `json:"messages"`
 	Bytes    int64     `json:"bytes"`
-	Seconds  float64   `json:"seconds"`
 }
 
 // The kinds of lines.

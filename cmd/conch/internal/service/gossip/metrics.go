@@ -16,23 +16,21 @@ type collector struct{ office office }
 
 var _ prometheus.Collector = (*collector)(nil)
 
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(metric.Prefix+"gossip_"+name, help, labels, nil)
-}
-
 var (
-	changesDesc    = desc("leader_changes_total", "Times that this node began to suggest another leader, or the same one in another reign.", "namespace")
-	tenureDesc     = desc("leader_tenure_seconds", "For how long this node has suggested the leader that it suggests now, 0 while it suggests none.", "namespace")
-	leadsDesc      = desc("leads", "1 while this node is the suggested leader, as it sees it itself. A hint: others may see another one.", "namespace")
-	silentDesc     = desc("electors_silent", "Electors that this node, one of them, does not hear. A majority of them, itself counted, has to be heard for a new leader. Elsewhere 0.", "namespace")
-	neighboursDesc = desc("neighbours", "Nodes of the overlay to which this one has a connection.")
-	differingDesc  = desc("neighbours_differing", "Neighbours whose [gossip] has another value where all nodes have to have the same.")
-	twinsDesc      = desc("twins", "Nodes of which two hosts have the key or the name, as this node has seen it in the last two minutes.")
-	refusedDesc    = desc("refused_total", "What others have sent and this node has left out, by why.", "reason")
-	strangersDesc  = desc("strangers_refused_total", "Connections of nobody who may join, by why.", "reason")
-	bytesDesc      = desc("bytes_total", "Bytes of the overlay's messages, before encryption.", "direction")
-	messagesDesc   = desc("messages_total", "Messages of the overlay.", "direction")
-	lostDesc       = desc("messages_lost_total", "Messages of the overlay that were not sent or not read. Exchanges repair it.", "why")
+	measured = metric.Table{Of: "gossip_"}
+
+	changesDesc    = measured.New("leader_changes_total", "Times that this node began to suggest another leader, or the same one in another reign.", "namespace")
+	tenureDesc     = measured.New("leader_tenure_seconds", "For how long this node has suggested the leader that it suggests now, 0 while it suggests none.", "namespace")
+	leadsDesc      = measured.New("leads", "1 while this node is the suggested leader, as it sees it itself. A hint: others may see another one.", "namespace")
+	silentDesc     = measured.New("electors_silent", "Electors that this node, one of them, does not hear. A majority of them, itself counted, has to be heard for a new leader. Elsewhere 0.", "namespace")
+	neighboursDesc = measured.New("neighbours", "Nodes of the overlay to which this one has a connection.")
+	differingDesc  = measured.New("neighbours_differing", "Neighbours whose [gossip] has another value where all nodes have to have the same.")
+	twinsDesc      = measured.New("twins", "Nodes of which two hosts have the key or the name, as this node has seen it in the last two minutes.")
+	refusedDesc    = measured.New("refused_total", "What others have sent and this node has left out, by why.", "reason")
+	strangersDesc  = measured.New("strangers_refused_total", "Connections of nobody who may join, by why.", "reason")
+	bytesDesc      = measured.New("bytes_total", "Bytes of the overlay's messages, before encryption.", "direction")
+	messagesDesc   = measured.New("messages_total", "Messages of the overlay.", "direction")
+	lostDesc       = measured.New("messages_lost_total", "Messages of the overlay that were not sent or not read. Exchanges repair it.", "why")
 )
 
 // strangerReasons say why a connection was refused of somebody that may not join.
@@ -42,11 +40,7 @@ var strangerReasons = []mtls.Reason{
 }
 
 // Describe implements prometheus.Collector.
-func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{changesDesc, tenureDesc, leadsDesc, silentDesc, neighboursDesc, differingDesc, twinsDesc, refusedDesc, strangersDesc, bytesDesc, messagesDesc, lostDesc} {
-		to <- d
-	}
-}
+func (*collector) Describe(to chan<- *prometheus.Desc) { measured.Describe(to) }
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
@@ -59,25 +53,16 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	if now != nil {
 		s, strangers = now.Status(), now.Strangers()
 	}
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	count := func(d *prometheus.Desc, v uint64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
-	}
+	out := metric.Samples(to)
 	for _, name := range c.office.Namespaces() {
 		var n gossip.Hint
 		if at := slices.IndexFunc(s.Hints, func(n gossip.Hint) bool { return n.Namespace == name }); at >= 0 {
 			n = s.Hints[at]
 		}
-		count(changesDesc, uint64(max(0, n.Changes)), name)
-		gauge(tenureDesc, n.Tenure.Seconds(), name)
-		leads := 0.0
-		if n.Leads {
-			leads = 1
-		}
-		gauge(leadsDesc, leads, name)
-		gauge(silentDesc, float64(len(n.Silent)), name)
+		out.Count(changesDesc, float64(max(0, n.Changes)), name)
+		out.Gauge(tenureDesc, n.Tenure.Seconds(), name)
+		out.Flag(leadsDesc, n.Leads, name)
+		out.Gauge(silentDesc, float64(len(n.Silent)), name)
 	}
 	differing := 0
 	for _, n := range s.Neighbours {
@@ -85,21 +70,21 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			differing++
 		}
 	}
-	gauge(neighboursDesc, float64(len(s.Neighbours)))
-	gauge(differingDesc, float64(differing))
+	out.Gauge(neighboursDesc, float64(len(s.Neighbours)))
+	out.Gauge(differingDesc, float64(differing))
 	twins := slices.DeleteFunc(c.office.Twins(), func(t Twin) bool { return t.Over })
-	gauge(twinsDesc, float64(len(twins)))
+	out.Gauge(twinsDesc, float64(len(twins)))
 	for _, reason := range gossip.Reasons() {
-		count(refusedDesc, s.Counts.Refused[reason], reason)
+		out.Count(refusedDesc, float64(s.Counts.Refused[reason]), reason)
 	}
 	for _, reason := range strangerReasons {
-		count(strangersDesc, strangers[reason], string(reason))
+		out.Count(strangersDesc, float64(strangers[reason]), string(reason))
 	}
-	count(bytesDesc, s.Counts.BytesSent, "sent")
-	count(bytesDesc, s.Counts.BytesReceived, "received")
-	count(messagesDesc, s.Counts.MessagesSent, "sent")
-	count(messagesDesc, s.Counts.MessagesReceived, "received")
-	count(lostDesc, s.Counts.Unsent, "unsent")
-	count(lostDesc, s.Counts.Dropped, "dropped")
-	count(lostDesc, s.Counts.Undated, "undated")
+	out.Count(bytesDesc, float64(s.Counts.BytesSent), "sent")
+	out.Count(bytesDesc, float64(s.Counts.BytesReceived), "received")
+	out.Count(messagesDesc, float64(s.Counts.MessagesSent), "sent")
+	out.Count(messagesDesc, float64(s.Counts.MessagesReceived), "received")
+	out.Count(lostDesc, float64(s.Counts.Unsent), "unsent")
+	out.Count(lostDesc, float64(s.Counts.Dropped), "dropped")
+	out.Count(lostDesc, float64(s.Counts.Undated), "undated")
 }

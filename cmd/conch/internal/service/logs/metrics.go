@@ -79,10 +79,12 @@ type collector struct {
 var _ prometheus.Collector = (*collector)(nil)
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(metric.Prefix+"log_"+name, help, append([]string{"namespace"}, labels...), nil)
+	return measured.New(name, help, append([]string{"namespace"}, labels...)...)
 }
 
 var (
+	measured = metric.Table{Of: "log_"}
+
 	timeoutsDesc = desc("goal_result_timeouts_total", "Times that a goal had no answer within goal_timeout (15 seconds), and was tried again.")
 	historyDesc  = desc("history_requests_total", "Times that this node asked another one for entries that it lacked.")
 	pendingDesc  = desc("pending_goals", "Goals of this node's users that wait for their result.")
@@ -92,7 +94,7 @@ var (
 	membersDesc  = desc("members", "Number of the members that decide what the next entry is.")
 	behindDesc   = desc("behind", "Entries that are known to be committed, and that this node's copy does not have yet.")
 	refusedDesc  = desc("refused_total", "What other nodes have sent and this node has left out, by why.", "reason")
-	deniedDesc   = prometheus.NewDesc(metric.Prefix+"log_requests_refused_total", "Requests to /v1/logs that this node has refused, by why.", []string{"reason"}, nil)
+	deniedDesc   = measured.New("requests_refused_total", "Requests to /v1/logs that this node has refused, by why.", "reason")
 	forksDesc    = desc("forks_total", "Times that two signed heads of the log contradicted each other.")
 	doubtsDesc   = desc("heads_denied", "Heads that a member has signed and the leader denies, as far as this node knows: either that member lies, or its key is stolen, or a store was restored that has forgotten them.")
 	failedDesc   = desc("store_failed", "1 if the disk of the log has failed to write: the log is closed on this node until its next start.")
@@ -100,48 +102,35 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		timeoutsDesc, historyDesc, pendingDesc, indexDesc, termDesc, leaderDesc, membersDesc, behindDesc, refusedDesc, deniedDesc, forksDesc, doubtsDesc, failedDesc, asideDesc,
-	} {
-		to <- d
-	}
-}
+func (*collector) Describe(to chan<- *prometheus.Desc) { measured.Describe(to) }
 
 // Collect implements prometheus.Collector. A log that does not run has zeros, but for why.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
+	out := metric.Samples(to)
 	for reason, n := range c.denied.now() {
-		to <- prometheus.MustNewConstMetric(deniedDesc, prometheus.CounterValue, float64(n), reason)
+		out.Count(deniedDesc, float64(n), reason)
 	}
 	for _, r := range c.shelf.Parts() {
 		var s quorum.Status
 		if h := r.running(); h != nil {
 			s = h.Status()
 		}
-		gauge := func(d *prometheus.Desc, v uint64) {
-			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), r.Namespace)
-		}
-		count := func(d *prometheus.Desc, v uint64, labels ...string) {
-			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), append([]string{r.Namespace}, labels...)...)
-		}
-		count(historyDesc, r.counts.history(s.Copy.Asked))
+		gauge := func(d *prometheus.Desc, v uint64) { out.Gauge(d, float64(v), r.Namespace) }
+		out.Count(historyDesc, float64(r.counts.history(s.Copy.Asked)), r.Namespace)
 		gauge(pendingDesc, uint64(max(0, s.Pending)))
 		gauge(indexDesc, s.Position.Index)
 		gauge(termDesc, s.Term)
-		flag := func(d *prometheus.Desc, is bool) {
-			gauge(d, map[bool]uint64{true: 1}[is])
-		}
-		flag(leaderDesc, s.Leads)
-		flag(failedDesc, r.shut() != nil)
+		out.Flag(leaderDesc, s.Leads, r.Namespace)
+		out.Flag(failedDesc, r.shut() != nil, r.Namespace)
 		gauge(membersDesc, uint64(len(s.Members)))
 		gauge(behindDesc, copyOf(s.Position.Index, s.Copy).Behind)
 		gauge(doubtsDesc, copyOf(s.Position.Index, s.Copy).Denied)
 		r.counts.mu.Lock()
-		count(timeoutsDesc, r.counts.timeouts)
-		count(forksDesc, r.counts.forks)
-		count(asideDesc, r.counts.aside)
+		out.Count(timeoutsDesc, float64(r.counts.timeouts), r.Namespace)
+		out.Count(forksDesc, float64(r.counts.forks), r.Namespace)
+		out.Count(asideDesc, float64(r.counts.aside), r.Namespace)
 		for reason, n := range r.counts.refused {
-			count(refusedDesc, n, reason)
+			out.Count(refusedDesc, float64(n), r.Namespace, reason)
 		}
 		r.counts.mu.Unlock()
 	}

@@ -34,26 +34,22 @@ var _ prometheus.Collector = (*collector)(nil)
 const askFor = time.Second
 
 var (
-	backlogOf = prometheus.NewDesc(metric.Prefix+"pending_transactions",
-		"Transactions of the account that are not final, by state; queued ones have no nonce yet.", []string{"account", "state"}, nil)
-	alarmsOf = prometheus.NewDesc(metric.Prefix+"account_alarms",
-		"Raised alarms of the account, by cause, on the node that leads it; 0 on all others.", []string{"account", "cause"}, nil)
+	measured  metric.Table
+	backlogOf = measured.New("pending_transactions", "Transactions of the account that are not final, by state; queued ones have no nonce yet.", "account", "state")
+	alarmsOf  = measured.New("account_alarms", "Raised alarms of the account, by cause, on the node that leads it; 0 on all others.", "account", "cause")
 )
 
 // Describe implements prometheus.Collector.
-func (*collector) Describe(to chan<- *prometheus.Desc) {
-	to <- backlogOf
-	to <- alarmsOf
-}
+func (*collector) Describe(to chan<- *prometheus.Desc) { measured.Describe(to) }
 
 // Collect implements prometheus.Collector.
 func (p *collector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), askFor)
 	defer cancel()
 	for _, b := range p.ask(ctx) {
-		to <- prometheus.MustNewConstMetric(backlogOf, prometheus.GaugeValue, float64(b.N), b.Account, b.State)
+		metric.Samples(to).Gauge(backlogOf, float64(b.N), b.Account, b.State)
 	}
 	for _, r := range p.raised() {
-		to <- prometheus.MustNewConstMetric(alarmsOf, prometheus.GaugeValue, float64(r.N), r.Account, r.Cause)
+		metric.Samples(to).Gauge(alarmsOf, float64(r.N), r.Account, r.Cause)
 	}
 }

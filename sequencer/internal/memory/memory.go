@@ -1,4 +1,4 @@
-// Package memory keeps in memory what a node of the sequencer has stored, for tests, examples and simulations.
+// Package memory is a store in memory: tests and examples have it by package sequencertest, and the simulated world for its nodes.
 package memory
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// Store is a node's database in memory. It is safe for concurrent use.
+// Store is a node's database in memory. It is safe for concurrent use, and no call fails.
 type Store struct {
 	mu        sync.Mutex
 	contracts map[string]*tables
