@@ -129,6 +129,6 @@ func (r *run) conclude() {
 	}
 	file := core.File{Crons: files[r.declared]}
 	for _, change := range file.Changes(r.tables.Living()) {
-		r.Check(r.cfg.told.On(), Adopted, "%s is not as the file of version %d says", change.Name, r.declared)
+		r.Check(r.cfg.Telling.On(), Adopted, "%s is not as the file of version %d says", change.Name, r.declared)
 	}
 }

@@ -36,7 +36,7 @@ func (n *node) speaks() bool {
 func (n *node) start() {
 	n.up, n.frozen, n.waits = true, false, nil
 	n.life++
-	if !n.r.away && !n.r.cfg.told.On() {
+	if !n.r.away && !n.r.cfg.Telling.On() {
 		now := n.r.now()
 		n.r.tables.Declare(core.File{Version: int64(n.file), Started: now, Crons: files[n.file]}, now)
 		n.r.declared = max(n.r.declared, n.file)

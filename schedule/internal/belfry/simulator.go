@@ -15,7 +15,7 @@ type Config struct {
 	Trace io.Writer // gets every event
 	Story io.Writer // gets a line for what a reader wants to know
 
-	told world.Telling
+	Telling world.Telling // the story that the run plays
 }
 
 // Simulator is what runs belfries.
@@ -40,9 +40,6 @@ conch's source.
   conch-lab sim schedule --runs 1000 --json
   conch-lab sim schedule --break cursor-ahead --runs 20`,
 		Rules: rules, Run: Run, Stories: texts, Settings: settings, Stage: newStage,
-		Common: func(c *Config) world.Common {
-			return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Break: &c.Break, Trace: &c.Trace, Story: &c.Story, Telling: &c.told}
-		},
 		Flags: func(f *world.Flags, c *Config) {
 			f.Add("nodes", &c.Nodes, "how many nodes, 1 to 9 (default 3)")
 			f.Add("seed", &c.Seed, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
