@@ -77,6 +77,10 @@
 //     [github.com/conchhq/conch/txlog/pgstore]: a Postgres database says which entry is the next, under a fence.
 //     [github.com/conchhq/conch/txlog/store] says what a node keeps of it, and
 //     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file.
+//   - [github.com/conchhq/conch/schedule]: crons, each scheduled time once, behind a gate.
+//   - [github.com/conchhq/conch/schedule/pgstore]: the Postgres store of crons and jobs, which fences every
+//     write of a leader and a worker.
+//   - [github.com/conchhq/conch/schedule/zone]: which instants a schedule in wall-clock time means.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
@@ -94,6 +98,7 @@
 //     store in memory for nodes of private contracts, and their simulated world;
 //     [github.com/conchhq/conch/sequencer/sequencertest/liar]: a member that lies.
 //   - [github.com/conchhq/conch/gossip/gossiptest]: no suite, but a simulated crowd of such nodes.
+//   - [github.com/conchhq/conch/schedule/scheduletest]: no suite, but a simulated world of crons.
 //   - [github.com/conchhq/conch/txlog/kv/kvtest]: for logs with a store of keys and values: whether
 //     their answers are linearizable.
 //   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities and state machines of a log
@@ -111,7 +116,6 @@
 // Planned, and not there yet:
 //
 //   - chain/substrate: the driver for chains built with Substrate
-//   - schedule: crons and jobs behind a gate
 //
 // # The binary
 //

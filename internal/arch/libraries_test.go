@@ -40,6 +40,8 @@ var libraries = []library{
 	{prefix: "github.com/anishathalye/porcupine", tests: true, root: true},
 	{prefix: "go.yaml.in/yaml", tests: true},
 	{prefix: "connectrpc.com/connect", rooms: []string{"transport/mtls"}, root: true},
+	// As a calendar in UTC alone: what clocks do is decided beside it. Those who ask when a schedule is due reach it so, and never see it.
+	{prefix: "github.com/netresearch/go-cron", rooms: []string{"schedule/zone"}, travels: true, root: true},
 
 	// Planned: nothing imports these yet, and some of their rooms are planned too.
 	{prefix: "github.com/ichiban/prolog", rooms: []string{"txlog/prolog"}},

@@ -47,10 +47,11 @@ func (c *Clock) When(reading int64) time.Duration {
 		return Never
 	}
 	left := reading - c.base
-	if left > math.MaxInt64/million/2 { // hundreds of years would overflow below
+	most := math.MaxInt64 / 2 / min(max(c.ppm, -c.ppm, 1), million) // more would overflow in At
+	if left > most {
 		return Never
 	}
-	if left < -math.MaxInt64/million/2 {
+	if left < -most {
 		return 0
 	}
 	t := c.since + time.Duration(left/(million+c.ppm)*million+left%(million+c.ppm)*million/(million+c.ppm))

@@ -19,8 +19,8 @@
 //
 // # Add a migration
 //
-//  1. NNNN_name.up.sql and NNNN_name.down.sql in the migrations folder of election/pgmint, pending/pgstore, sequencer/pgstore or
-//     txlog/pgstore, with the next number. A released migration is never edited.
+//  1. NNNN_name.up.sql and NNNN_name.down.sql in the migrations folder of election/pgmint, pending/pgstore,
+//     schedule/pgstore, sequencer/pgstore or txlog/pgstore, with the next number. A released migration is never edited.
 //  2. Schema N works with binaries N and N − 1: so a migration may add, and must not remove or rename what the binary before it
 //     uses.
 //  3. Raise the versions in schema.go: TestDownKeepsEpochs or TestTheNewestMigrationIsKnown fails until they agree.

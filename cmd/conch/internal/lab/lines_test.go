@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/schedule/scheduletest"
 	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/txlog/quorum/quorumtest"
 )
@@ -19,6 +20,7 @@ func TestALineRepeatsItsRun(t *testing.T) {
 	repeats(t, electiontest.Simulator(), []string{"--scopes 3 --takeover mixed --locks process --unequal-leases", "--seed 0 --steps 7"})
 	repeats(t, sequencertest.Simulator(), []string{"--nodes 7 --needed 6 --intents 3 --range 40 --faults 9s --calm --policy ring"})
 	repeats(t, gossiptest.Simulator(), []string{"--nodes 9 --contacts 2 --loss 5 --stalls --diameter 6 --rounds 90 --electors 3", "--policy paper"})
+	repeats(t, scheduletest.Simulator(), []string{"--nodes 5 --hours 2"})
 	repeats(t, quorumtest.Simulator(), []string{"--nodes 9 --members 6 --clients 2 --loss 5 --stalls --calm --faults 9s"})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/worldtest"
+	"github.com/conchhq/conch/schedule/scheduletest"
 	"github.com/conchhq/conch/sequencer/sequencertest"
 	"github.com/conchhq/conch/txlog/quorum/quorumtest"
 )
@@ -38,7 +39,7 @@ func TestTheWordsAreOnThePage(t *testing.T) {
 	t.Parallel()
 	worldtest.Page(t, wordsPage, "./cmd/conch/internal/lab",
 		words(t, "words of every world", electiontest.Simulator(), true), words(t, "words of the election", electiontest.Simulator(), false),
-		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", quorumtest.Simulator(), false),
+		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", quorumtest.Simulator(), false), words(t, "words of the schedule", scheduletest.Simulator(), false),
 		words(t, "words of the sequencer", sequencertest.Simulator(), false))
 }
 
@@ -77,6 +78,7 @@ func TestTheHelpHasScenesAndRules(t *testing.T) {
 	listed(t, electiontest.Simulator())
 	listed(t, gossiptest.Simulator())
 	listed(t, quorumtest.Simulator())
+	listed(t, scheduletest.Simulator())
 	listed(t, sequencertest.Simulator())
 }
 

@@ -1,0 +1,134 @@
+package belfry
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/schedule/internal/core"
+	"github.com/conchhq/conch/schedule/zone"
+)
+
+// judge remembers every row, also those that are deleted.
+type judge struct {
+	ats      map[string]bool      // by cron and instant
+	walls    map[string]bool      // by cron, revision and wall clock
+	gaps     map[int64][]core.Gap // by cron
+	lowest   map[int64]time.Time  // by cron: what the clock has read at least since its revision was adopted
+	rows     map[string]int       // by name of a cron
+	passed   map[string]int       // the same, of times that were passed over
+	declared int                  // the highest version of a file
+	calmed   time.Time            // since when nothing is wrong; zero: something is
+}
+
+func newJudge() judge {
+	return judge{
+		ats: map[string]bool{}, walls: map[string]bool{}, gaps: map[int64][]core.Gap{}, lowest: map[int64]time.Time{},
+		rows: map[string]int{}, passed: map[string]int{},
+	}
+}
+
+// written judges what a leader has written.
+func (r *run) written(n *node, epoch int64, w core.Write, out core.Written) {
+	r.Check(epoch == r.epoch, Leader, "%s writes with epoch %d in epoch %d", n.name, epoch, r.epoch)
+	ends := out.Ends
+	for _, m := range w.Moves {
+		if !slices.Contains(out.Moved, m.Cron) {
+			continue
+		}
+		c := r.tables.Cron(m.Cron)
+		for _, one := range m.Runs {
+			if e := ends[0]; e.Outcome != core.Existing {
+				r.row(c, one, r.now())
+			}
+			ends = ends[1:]
+		}
+		if g := m.Gap; g != nil {
+			r.gaps[c.ID] = append(r.gaps[c.ID], *g)
+			r.passed[c.Name] += g.Count
+			if late := c.Revisions[max(m.Was.Adopted-1, 0)].Late; g.Why != core.WhyPaused {
+				r.Check(!g.To.After(out.At.Add(-late)), OnTime, "%s: %s is passed over at %s", c.Name, clock(g.To), clock(out.At))
+			}
+		}
+		if m.Adopt > 0 {
+			r.lowest[c.ID] = out.At
+		}
+	}
+}
+
+// pruned judges what is about to be deleted.
+func (r *run) pruned(n *node, p core.Prune) {
+	c := r.tables.Cron(p.Cron)
+	r.Check(!p.Upto.After(c.Cursor.At), Kept, "%s: rows up to %s go, and the cursor is at %s", c.Name, clock(p.Upto), clock(c.Cursor.At))
+	old := begins.Add(r.w.Now() - keep)
+	r.Check(!p.Upto.After(old) || n.wrong > 0, Kept, "%s: rows up to %s go, and those up to %s are old", c.Name, clock(p.Upto), clock(old))
+	if p.Upto.Before(c.Cursor.At) {
+		r.settled(c, p.Upto)
+	}
+}
+
+// row judges a row that is new.
+func (r *run) row(c core.Cron, one core.Run, now time.Time) {
+	r.Stats["rows"]++
+	r.rows[c.Name]++
+	of := c.Revisions[one.Revision-1]
+	r.Check(!r.ats[key(c.ID, 0, one.At)], Once, "%s: %s has a second row", c.Name, clock(one.At))
+	r.Check(one.Wall.IsZero() || !r.walls[key(c.ID, of.N, one.Wall)], Once, "%s: %s of the wall clock has a second row", c.Name, clock(one.Wall))
+	r.Check(!one.At.After(now), Due, "%s: %s has a row at %s", c.Name, clock(one.At), clock(now))
+	r.Check(one.At.After(of.Since) || one.At.After(r.lowest[c.ID]), InForce, "%s: %s is run by revision %d, which is of %s", c.Name, clock(one.At), of.N, clock(of.Since))
+	if of.N < c.Newest {
+		next := c.Revisions[of.N].Since
+		r.Check(!one.At.After(next) || next.After(now.Add(time.Minute)), InForce, "%s: %s is run by revision %d, which was replaced at %s", c.Name, clock(one.At), of.N, clock(next))
+	}
+	r.ats[key(c.ID, 0, one.At)] = true
+	r.walls[key(c.ID, of.N, one.Wall)] = true
+}
+
+// settled judges that each time of a cron up to an instant has a row or is in a gap.
+func (r *run) settled(c core.Cron, upto time.Time) {
+	for i, of := range c.Revisions {
+		end := upto
+		if i+1 < len(c.Revisions) && c.Revisions[i+1].Since.Before(end) {
+			end = c.Revisions[i+1].Since
+		}
+		if of.Retired || of.Paused || r.nodes[0].old && of.Timezone == berlin {
+			continue
+		}
+		when, err := zone.Parse(of.Schedule, of.Timezone, of.Since)
+		if err != nil {
+			r.Check(false, Settled, "%s: %v", c.Name, err)
+			return
+		}
+		from := of.Since
+		if c.Floor.After(from) {
+			from = c.Floor
+		}
+		for o, is := when.Next(from); is && !o.At.After(end); o, is = when.Next(o.At) {
+			// What was replaced while the clock was ahead was settled up to there, by that clock.
+			calm := !r.calmed.IsZero() && o.At.After(r.calmed.Add(2*time.Minute)) && of.N == c.Newest
+			has := r.ats[key(c.ID, 0, o.At)] || !calm && r.isPassed(c.ID, o.At)
+			r.Check(has, Settled, "%s: %s has no row at %s", c.Name, clock(o.At), clock(r.now()))
+		}
+	}
+}
+
+func (r *run) isPassed(id int64, at time.Time) bool {
+	for _, g := range r.gaps[id] {
+		if !at.Before(g.From) && !at.After(g.To) {
+			return true
+		}
+	}
+	return false
+}
+
+// conclude judges the whole, while nothing is wrong.
+func (r *run) conclude() {
+	for _, id := range r.tables.IDs() {
+		c := r.tables.Cron(id)
+		r.Check(c.Adopted == c.Newest, Adopted, "%s: revision %d is in force at %s, and %d is of %s", c.Name, c.Adopted, clock(r.now()), c.Newest, clock(c.Revisions[c.Newest-1].Since))
+		r.settled(c, r.now().Add(-10*time.Second))
+	}
+	file := core.File{Crons: files[r.declared]}
+	for _, change := range file.Changes(r.tables.Living()) {
+		r.Check(r.cfg.Telling.On(), Adopted, "%s is not as the file of version %d says", change.Name, r.declared)
+	}
+}

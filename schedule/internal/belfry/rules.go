@@ -1,0 +1,65 @@
+package belfry
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/schedule/internal/core"
+)
+
+// The invariants.
+const (
+	Once    = "once"
+	Due     = "due"
+	InForce = "in-force"
+	Leader  = "leader"
+	OnTime  = "on-time"
+	Settled = "settled"
+	Adopted = "adopted"
+	Kept    = "kept"
+)
+
+// The rules that the world breaks: what the statements of the database promise. Package patched breaks the others.
+const (
+	ruleKey     = "key"
+	ruleDue     = "due-in-statement"
+	ruleCompare = "compare-and-set"
+	ruleFence   = "fence"
+)
+
+var rules = []world.Rule[Config]{
+	{Name: ruleKey, Invariant: Once, Why: "a cron and a time are a key; without it the times that a wrong clock has brought early come twice"},
+	{Name: ruleDue, Invariant: Due, Why: "a time is compared with the clock in the statement that writes; else a clock that steps back in between has rows written early"},
+	{Name: ruleCompare, Invariant: InForce, Why: "a cron moves only from where the leader has read it; else a leader that stood still runs a cron that was paused meanwhile"},
+	{Name: ruleFence, Invariant: Leader, Why: "the fence is in each write; else a leader that was frozen writes after another one was made"},
+	{Name: "late", Invariant: OnTime, Why: "a time is missed when it is a minute old; else each time is some milliseconds late, and a cron without catching up never runs"},
+	{Name: "settle-first", Invariant: Settled, Why: "what the old revision owes is settled before the next one is adopted; else it is lost"},
+	{Name: "since", Invariant: InForce, Why: "a revision counts from its own instant on; else a cron that is resumed runs all that was due while it was paused"},
+	{Name: "each-revision", Invariant: Settled, Why: "each revision is adopted in turn; else what one owes that was replaced while nobody led is in no table"},
+	{Name: "newer-file", Invariant: Adopted, Why: "a file replaces one with a lower version, and no other; else an old node that starts takes the new crons away"},
+	{Name: "cursor-ahead", Invariant: Settled, In: Config{Seed: 14}, Why: "a cursor ahead of the clock goes back to now; else a cron is silent for as long as the clock was ahead"},
+	{Name: "since-ahead", Invariant: Adopted, In: Config{Seed: 187}, Why: "an instant ahead of the clock means now; else a pause that was written while the clock was ahead is obeyed an hour later"},
+	{Name: "above-floor", Invariant: Once, Why: "the cursor never goes below where rows were deleted; else their times come again"},
+	{Name: "prune-below-cursor", Invariant: Kept, Why: "only rows below the cursor are deleted; else those go whose times a wrong clock has brought early, and they come again"},
+	{Name: "two-clocks", Invariant: Kept, Why: "rows are deleted that are old by the leader's clock too; else a clock that is wrong for a minute raises the floor, and a cron is silent up to there"},
+	{Name: "wall-grows", Invariant: Once, In: Config{Seed: 6}, Why: "the wall clock of a cron grows too; else two nodes with different rules of a zone run one time twice"},
+}
+
+// tamper breaks a rule of the database: it changes what is written, and the clock by which.
+func (r *run) tamper(w core.Write, now time.Time) (core.Write, time.Time) {
+	for i := range w.Moves {
+		m := &w.Moves[i]
+		if r.cfg.Break == ruleCompare {
+			m.Was = r.tables.Cron(m.Cron).Position
+		}
+		for _, one := range m.Runs {
+			switch {
+			case r.cfg.Break == ruleKey:
+				r.tables.Forget(m.Cron, one.At)
+			case r.cfg.Break == ruleDue && one.At.After(now):
+				now = one.At
+			}
+		}
+	}
+	return w, now
+}

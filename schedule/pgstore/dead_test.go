@@ -1,0 +1,59 @@
+package pgstore_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/schedule/pgstore"
+)
+
+// kill makes jobs that are dead at once.
+func kill(t *testing.T, conn *pgx.Conn, jobs int) {
+	t.Helper()
+	run(t, conn, `SELECT conch.job_add('q', 'work', retries => 1) FROM generate_series(1, $1)`, jobs)
+	run(t, conn, `SELECT conch.job_failed(t.job, t.attempt, 'failed', 'no', '0', true) FROM conch.job_take('{q}', 'worker/1', 1, $1) t`, jobs)
+}
+
+// F13: an operation retries each dead job once, however often it is given: not those that have died again since.
+func TestDeadJobsAreRetriedOnce(t *testing.T) {
+	t.Parallel()
+	const jobs = 2500 // three steps
+	s, conn := opened(t)
+	kill(t, conn, jobs)
+	o := pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry, Queue: "q"}
+	run(t, conn, `INSERT INTO conch.job_operations (id, kind, queue) VALUES ($1, 'retry', 'q')`, o.ID)
+	if n := scan[int](t, conn, `SELECT conch.dead_step($1, 700)`, o.ID); n != 700 { // the command dies here
+		t.Errorf("a step takes %d", n)
+	}
+	run(t, conn, `SELECT conch.job_failed(t.job, t.attempt, 'failed', 'no', '0', true) FROM conch.job_take('{q}', 'worker/1', 1, 100) t`)
+	for range 2 {
+		if done, err := s.Operate(t.Context(), o); err != nil || done != jobs {
+			t.Errorf("%d were retried, %v", done, err)
+		}
+	}
+	if ready, dead := scan[int](t, conn, `SELECT count(*) FROM conch.job_ready`), scan[int](t, conn, `SELECT count(*) FROM conch.job_dead`); ready != jobs-100 || dead != 100 {
+		t.Errorf("%d are ready and %d dead", ready, dead)
+	}
+	if attempt := scan[int](t, conn, `SELECT max(attempt) FROM conch.job_ready`); attempt != 3 {
+		t.Errorf("the next attempt is %d: it has two in each life", attempt)
+	}
+}
+
+// One dead job is discarded, another retried; an operation of another database is not known.
+func TestSomeDeadJobs(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	kill(t, conn, 3)
+	if done, err := s.Operate(t.Context(), pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Discard, Jobs: []int64{1}}); err != nil || done != 1 {
+		t.Errorf("%d were discarded, %v", done, err)
+	}
+	if done, err := s.Operate(t.Context(), pgstore.Operation{ID: [16]byte{2}, Kind: pgstore.Retry, Jobs: []int64{1, 2}}); err != nil || done != 1 {
+		t.Errorf("%d were retried, %v", done, err)
+	}
+	take(t, s, 9, 2)
+	if _, err := s.Resume(t.Context(), [16]byte{9}); !errors.Is(err, pgstore.ErrUnknown) {
+		t.Errorf("got %v", err)
+	}
+}

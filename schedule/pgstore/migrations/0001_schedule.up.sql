@@ -1,0 +1,420 @@
+-- Crons and jobs. A job's state is the table that has its row: ready, later, waiting, taken, dead, or none of them when it has
+-- ended. No row is updated on the way of a job, so nothing bloats but the small tables.
+
+-- A cron. The leader alone changes adopted, cursor and floor; whoever changes a cron adds a revision.
+CREATE TABLE conch.crons (
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,   -- never given to another cron
+    name        text COLLATE "C" NOT NULL,
+    filed       boolean NOT NULL,                                  -- a configuration file has declared it
+    retired     boolean NOT NULL DEFAULT false,                    -- by the newest revision
+    newest      int NOT NULL DEFAULT 1,
+    adopted     int NOT NULL DEFAULT 0,
+    cursor_at   timestamptz,                                       -- up to where its times are settled
+    cursor_wall timestamp,                                         -- what the clock should have read at the last of them
+    floor_at    timestamptz                                        -- up to where its rows were deleted
+) WITH (fillfactor = 50);                                          -- rewritten by each run, in place
+CREATE UNIQUE INDEX crons_name ON conch.crons (name) WHERE NOT retired;
+
+-- A definition of a cron, from an instant on. It is never changed, but for the instant, once, by the leader.
+CREATE TABLE conch.cron_revisions (
+    cron       bigint NOT NULL REFERENCES conch.crons,
+    n          int NOT NULL,
+    definition jsonb NOT NULL,
+    retired    boolean NOT NULL,
+    since      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    by         text NOT NULL DEFAULT current_user,
+    PRIMARY KEY (cron, n)
+);
+
+-- The configuration file that counts: one row.
+CREATE TABLE conch.cron_file (
+    one     boolean PRIMARY KEY DEFAULT true CHECK (one),
+    version bigint NOT NULL,
+    started timestamptz                                            -- when the node has that declared it
+);
+INSERT INTO conch.cron_file (version) VALUES (-1);
+
+-- A scheduled time that was run, or skipped because of another job.
+CREATE TABLE conch.cron_runs (
+    cron       bigint NOT NULL,
+    at         timestamptz NOT NULL,
+    outcome    text COLLATE "C" NOT NULL,
+    job        bigint NOT NULL,
+    revision   int NOT NULL,
+    epoch      bigint NOT NULL,
+    decided_at timestamptz NOT NULL,
+    PRIMARY KEY (cron, at)
+);
+
+-- Scheduled times that are passed over.
+CREATE TABLE conch.cron_gaps (
+    cron    bigint NOT NULL,
+    from_at timestamptz NOT NULL,
+    to_at   timestamptz NOT NULL,
+    count   int NOT NULL,                                          -- 10,000 stands for more, too
+    why     text COLLATE "C" NOT NULL,
+    epoch   bigint NOT NULL,
+    noted_at timestamptz NOT NULL
+);
+CREATE INDEX cron_gaps_cron ON conch.cron_gaps (cron, from_at);
+
+-- A job, as it was asked for. It is never changed.
+CREATE TABLE conch.jobs (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    queue      text COLLATE "C" NOT NULL CHECK (queue <> ''),
+    handler    jsonb NOT NULL,                                     -- {"job": name}, {"command": […]} or {"http": address}
+    args       json NOT NULL CHECK (octet_length(args::text) <= 262144),
+    priority   int NOT NULL CHECK (priority BETWEEN 0 AND 3),
+    retries    int NOT NULL CHECK (retries >= 0),
+    timeout    interval NOT NULL,
+    lane       text COLLATE "C",                                   -- one of a lane is ready, later or taken at a time
+    key        text COLLATE "C",                                   -- one of a key has not ended
+    cron       bigint,
+    at         timestamptz,                                        -- the scheduled time
+    scope      text COLLATE "C",                                   -- of the leader that has added it
+    epoch      bigint,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    by         text NOT NULL DEFAULT current_user
+);
+
+-- Whoever takes jobs reads this in its order. Due is when a job could begin, and later for those of a lower priority: so none starves.
+CREATE TABLE conch.job_ready (
+    queue   text COLLATE "C" NOT NULL,
+    due     timestamptz NOT NULL,
+    job     bigint NOT NULL,
+    attempt int NOT NULL,                                          -- the one that is next
+    PRIMARY KEY (queue, due, job)
+);
+CREATE TABLE conch.job_later (
+    run_at  timestamptz NOT NULL,
+    job     bigint NOT NULL,
+    attempt int NOT NULL,
+    made_at timestamptz,                                           -- of a delay; null: run_at was asked for
+    PRIMARY KEY (run_at, job)
+);
+CREATE INDEX job_later_made ON conch.job_later (made_at) WHERE made_at IS NOT NULL;
+CREATE TABLE conch.job_lanes (lane text COLLATE "C" PRIMARY KEY, job bigint NOT NULL); -- the job that holds it
+CREATE TABLE conch.job_waiting (lane text COLLATE "C" NOT NULL, job bigint NOT NULL, attempt int NOT NULL, run_at timestamptz NOT NULL, PRIMARY KEY (lane, job));
+CREATE TABLE conch.job_keys (key text COLLATE "C" PRIMARY KEY, job bigint NOT NULL);
+CREATE TABLE conch.job_taken (
+    job      bigint PRIMARY KEY,
+    attempt  int NOT NULL,
+    post     text COLLATE "C" NOT NULL,                            -- the scope of the worker that has it
+    epoch    bigint NOT NULL,
+    at       timestamptz NOT NULL
+);
+CREATE TABLE conch.job_attempts (
+    job     bigint NOT NULL,
+    attempt int NOT NULL,
+    outcome text COLLATE "C" NOT NULL,                             -- done, failed, lost or discarded
+    post    text COLLATE "C" NOT NULL,
+    began   timestamptz NOT NULL,
+    ended   timestamptz NOT NULL,
+    error   text,
+    result  json CHECK (octet_length(result::text) <= 65536),
+    PRIMARY KEY (job, attempt)
+);
+CREATE TABLE conch.job_dead (job bigint PRIMARY KEY, died_at timestamptz NOT NULL, attempt int NOT NULL, why text NOT NULL);
+
+-- What was done with many dead jobs at once: each of them once, however often the command is given again.
+CREATE TABLE conch.job_operations (
+    id       uuid PRIMARY KEY,
+    kind     text COLLATE "C" NOT NULL CHECK (kind IN ('retry', 'discard')),
+    queue    text COLLATE "C",                                     -- null: every one
+    jobs     bigint[],                                             -- null: all of it
+    cut_off  timestamptz NOT NULL DEFAULT now(),
+    done     bigint NOT NULL DEFAULT 0,
+    ended_at timestamptz,
+    by       text NOT NULL DEFAULT current_user
+);
+CREATE TABLE conch.job_operated (operation uuid NOT NULL REFERENCES conch.job_operations, job bigint NOT NULL, PRIMARY KEY (operation, job));
+
+-- job_wait is by how much a job of a priority goes behind the others.
+CREATE FUNCTION conch.job_wait(priority int) RETURNS interval LANGUAGE sql IMMUTABLE
+RETURN (ARRAY['0', '1min', '5min', '30min'])[priority + 1]::interval;
+
+-- job_start has a job begin at an instant: it is ready, or later, or waits for its lane.
+CREATE FUNCTION conch.job_start(job bigint, attempt int, run_at timestamptz, made_at timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF run_at > now() THEN
+        INSERT INTO conch.job_later (run_at, job, attempt, made_at) VALUES (job_start.run_at, job_start.job, job_start.attempt, job_start.made_at);
+    ELSE
+        INSERT INTO conch.job_ready (queue, due, job, attempt)
+        SELECT j.queue, job_start.run_at + conch.job_wait(j.priority), j.id, job_start.attempt FROM conch.jobs j WHERE j.id = job_start.job;
+    END IF;
+END $$;
+
+-- job_enter has a job take its lane, or wait for it. At most waits jobs wait: otherwise it is false, and the
+-- caller takes the job back. The row of the lane is locked before a job waits for it, so that its end sees the job that waits.
+CREATE FUNCTION conch.job_enter(job bigint, attempt int, lane text, run_at timestamptz, waits int) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    LOOP
+        INSERT INTO conch.job_lanes (lane, job) VALUES (job_enter.lane, job_enter.job) ON CONFLICT DO NOTHING;
+        IF FOUND THEN
+            PERFORM conch.job_start(job_enter.job, job_enter.attempt, job_enter.run_at, NULL);
+            RETURN true;
+        END IF;
+        PERFORM FROM conch.job_lanes l WHERE l.lane = job_enter.lane FOR UPDATE;
+        IF FOUND THEN
+            IF (SELECT count(*) FROM conch.job_waiting w WHERE w.lane = job_enter.lane) >= waits THEN
+                RETURN false;
+            END IF;
+            INSERT INTO conch.job_waiting (lane, job, attempt, run_at) VALUES (job_enter.lane, job_enter.job, job_enter.attempt, job_enter.run_at);
+            RETURN true;
+        END IF;
+        -- its job has ended meanwhile
+    END LOOP;
+END $$;
+
+-- job_add adds a job in the caller's own transaction, and returns its id; of a job whose key another one has that has not ended, that one's.
+CREATE FUNCTION conch.job_add(queue text, handler text, args json DEFAULT '{}', run_at timestamptz DEFAULT NULL, priority int DEFAULT 1,
+                              lane text DEFAULT NULL, key text DEFAULT NULL, retries int DEFAULT 3, timeout interval DEFAULT '1h') RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    id     bigint := nextval('conch.jobs_id_seq');
+    holder bigint;
+BEGIN
+    IF key IS NOT NULL THEN
+        LOOP
+            INSERT INTO conch.job_keys (key, job) VALUES (job_add.key, id) ON CONFLICT DO NOTHING;
+            EXIT WHEN FOUND;
+            SELECT k.job INTO holder FROM conch.job_keys k WHERE k.key = job_add.key FOR UPDATE;
+            IF FOUND THEN
+                RETURN holder;
+            END IF;
+        END LOOP;
+    END IF;
+    INSERT INTO conch.jobs (id, queue, handler, args, priority, retries, timeout, lane, key) OVERRIDING SYSTEM VALUE
+    VALUES (id, job_add.queue, jsonb_build_object('job', job_add.handler), job_add.args, job_add.priority, job_add.retries, job_add.timeout, job_add.lane, job_add.key);
+    IF lane IS NULL THEN
+        PERFORM conch.job_start(id, 1, coalesce(job_add.run_at, now()), NULL);
+    ELSE
+        PERFORM conch.job_enter(id, 1, job_add.lane, coalesce(job_add.run_at, now()), 2147483647);
+    END IF;
+    PERFORM pg_notify('conch_job', job_add.queue) WHERE pg_notification_queue_usage() < 0.5;
+    RETURN id;
+END $$;
+
+-- job_take takes up to so many jobs for a worker, first those that come later and are due. The caller fences the transaction with the
+-- token of its post. A delay that was made while the clock was ahead is over.
+CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int)
+RETURNS TABLE (job bigint, attempt int, queue text, handler jsonb, args json, timeout interval, cron bigint, at timestamptz, scope text, leader bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    WITH due AS (
+        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() OR l.made_at > now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ), moved AS (
+        DELETE FROM conch.job_later l USING due d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
+    )
+    INSERT INTO conch.job_ready (queue, due, job, attempt)
+    SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt FROM moved m JOIN conch.jobs j ON j.id = m.job;
+    RETURN QUERY
+    WITH first AS (
+        SELECT r.queue, r.due, r.job FROM conch.job_ready r WHERE r.queue = ANY (queues) ORDER BY r.due, r.job LIMIT most FOR UPDATE SKIP LOCKED
+    ), got AS (
+        DELETE FROM conch.job_ready r USING first f WHERE r.queue = f.queue AND r.due = f.due AND r.job = f.job RETURNING r.job, r.attempt
+    ), taken AS (
+        INSERT INTO conch.job_taken (job, attempt, post, epoch, at) SELECT g.job, g.attempt, job_take.post, job_take.epoch, now() FROM got g
+    )
+    SELECT g.job, g.attempt, j.queue, j.handler, j.args, j.timeout, j.cron, j.at, j.scope, j.epoch FROM got g JOIN conch.jobs j ON j.id = g.job;
+END $$;
+
+-- job_over ends an attempt, and raises CN041 if it has ended already: that it was given back, or that the job was taken again.
+CREATE FUNCTION conch.job_over(job bigint, attempt int, outcome text, error text, result json) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    t conch.job_taken;
+BEGIN
+    DELETE FROM conch.job_taken d WHERE d.job = job_over.job AND d.attempt = job_over.attempt RETURNING * INTO t;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN041', MESSAGE = format('attempt %s of job %s is over', attempt, job),
+            HINT = 'Roll back: another attempt has been made, or will be.';
+    END IF;
+    INSERT INTO conch.job_attempts (job, attempt, outcome, post, began, ended, error, result)
+    VALUES (job_over.job, job_over.attempt, job_over.outcome, t.post, t.at, clock_timestamp(), left(job_over.error, 8192), job_over.result);
+END $$;
+
+-- job_leave lets go what a job that has ended has held: its key, and its lane, which the next job takes.
+CREATE FUNCTION conch.job_leave(job bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    j    conch.jobs;
+    heir conch.job_waiting;
+BEGIN
+    SELECT * INTO j FROM conch.jobs a WHERE a.id = job_leave.job;
+    DELETE FROM conch.job_keys k WHERE k.key = j.key AND k.job = j.id;
+    PERFORM FROM conch.job_lanes l WHERE l.lane = j.lane AND l.job = j.id FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    DELETE FROM conch.job_waiting w WHERE w.lane = j.lane AND w.job = (SELECT min(o.job) FROM conch.job_waiting o WHERE o.lane = j.lane) RETURNING * INTO heir;
+    IF NOT FOUND THEN
+        DELETE FROM conch.job_lanes l WHERE l.lane = j.lane;
+        RETURN;
+    END IF;
+    UPDATE conch.job_lanes l SET job = heir.job WHERE l.lane = j.lane;
+    PERFORM conch.job_start(heir.job, heir.attempt, heir.run_at, NULL);
+END $$;
+
+-- job_done ends a job, in the transaction of its handler: its effect and its end are one. It raises CN041 if the attempt is over.
+CREATE FUNCTION conch.job_done(job bigint, attempt int, result json DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM conch.job_over(job_done.job, job_done.attempt, 'done', NULL, job_done.result);
+    PERFORM conch.job_leave(job_done.job);
+END $$;
+
+-- job_hold proves that an attempt is not over, and keeps it so until the transaction ends. It raises CN041 otherwise.
+CREATE FUNCTION conch.job_hold(job bigint, attempt int) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM FROM conch.job_taken t WHERE t.job = job_hold.job AND t.attempt = job_hold.attempt FOR SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN041', MESSAGE = format('attempt %s of job %s is over', attempt, job),
+            HINT = 'Roll back: another attempt has been made, or will be.';
+    END IF;
+END $$;
+
+-- job_failed ends an attempt without success: outcome is failed or lost. The job is tried again after a pause, unless that was the
+-- last attempt or final says that another one is of no use: then it is dead. It raises CN041 if the attempt is over.
+CREATE FUNCTION conch.job_failed(job bigint, attempt int, outcome text, error text, pause interval, final boolean) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    most int := (SELECT j.retries + 1 FROM conch.jobs j WHERE j.id = job_failed.job);
+BEGIN
+    PERFORM conch.job_over(job_failed.job, job_failed.attempt, job_failed.outcome, job_failed.error, NULL);
+    IF final OR attempt % most = 0 THEN
+        INSERT INTO conch.job_dead (job, died_at, attempt, why) VALUES (job_failed.job, now(), job_failed.attempt, left(job_failed.error, 8192));
+        PERFORM conch.job_leave(job_failed.job);
+        RETURN true;
+    END IF;
+    PERFORM conch.job_start(job_failed.job, job_failed.attempt + 1, now() + pause, now());
+    RETURN false;
+END $$;
+
+-- dead_step carries an operation on for up to so many dead jobs, and returns how many it was; 0: the operation has ended. A job that dies
+-- again is not given back by the same operation. It raises CN042 if the database does not know the operation: it was restored since.
+CREATE FUNCTION conch.dead_step(operation uuid, most int) RETURNS int
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    o      conch.job_operations;
+    picked bigint[];
+    j      record;
+BEGIN
+    SELECT * INTO o FROM conch.job_operations p WHERE p.id = operation FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN042', MESSAGE = format('there is no operation %s', operation),
+            HINT = 'The database was restored since it began: look at what is dead, and begin another one.';
+    ELSIF o.ended_at IS NOT NULL THEN
+        RETURN 0;
+    END IF;
+    SELECT array_agg(d.job) INTO picked FROM (
+        SELECT d.job FROM conch.job_dead d JOIN conch.jobs a ON a.id = d.job
+         WHERE d.died_at <= o.cut_off AND (o.queue IS NULL OR a.queue = o.queue) AND (o.jobs IS NULL OR d.job = ANY (o.jobs))
+           AND NOT EXISTS (SELECT FROM conch.job_operated e WHERE e.operation = o.id AND e.job = d.job)
+         ORDER BY d.job LIMIT most FOR UPDATE OF d SKIP LOCKED) d;
+    IF picked IS NULL THEN
+        UPDATE conch.job_operations p SET ended_at = now() WHERE p.id = o.id;
+        RETURN 0;
+    END IF;
+    INSERT INTO conch.job_operated (operation, job) SELECT o.id, unnest(picked);
+    UPDATE conch.job_operations p SET done = p.done + cardinality(picked) WHERE p.id = o.id;
+    -- Its attempts are counted on from where those of another life of the job would begin.
+    FOR j IN WITH gone AS (DELETE FROM conch.job_dead d WHERE d.job = ANY (picked) RETURNING d.job, d.attempt)
+             SELECT a.id, a.lane, (g.attempt - 1) / (a.retries + 1) * (a.retries + 1) + a.retries + 2 AS attempt FROM gone g JOIN conch.jobs a ON a.id = g.job LOOP
+        CONTINUE WHEN o.kind = 'discard';
+        IF j.lane IS NULL THEN
+            PERFORM conch.job_start(j.id, j.attempt, now(), NULL);
+        ELSE
+            PERFORM conch.job_enter(j.id, j.attempt, j.lane, now(), 2147483647);
+        END IF;
+    END LOOP;
+    RETURN cardinality(picked);
+END $$;
+
+-- cron_revise adds a revision of a cron, or makes one, and returns its id. A retired cron is never taken up again: another one of its name has
+-- another id.
+CREATE FUNCTION conch.cron_revise(name text, definition jsonb, retired boolean, filed boolean) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    c conch.crons;
+BEGIN
+    UPDATE conch.crons o SET newest = o.newest + 1, retired = cron_revise.retired, filed = cron_revise.filed
+     WHERE o.name = cron_revise.name AND NOT o.retired RETURNING * INTO c;
+    IF NOT FOUND AND cron_revise.retired THEN
+        RETURN NULL;
+    ELSIF c.id IS NULL THEN
+        INSERT INTO conch.crons AS o (name, filed) VALUES (cron_revise.name, cron_revise.filed)
+            ON CONFLICT (name) WHERE NOT retired DO UPDATE SET newest = o.newest + 1 RETURNING * INTO c;
+    END IF;
+    INSERT INTO conch.cron_revisions (cron, n, definition, retired) VALUES (c.id, c.newest, cron_revise.definition, cron_revise.retired);
+    PERFORM pg_notify('conch_cron', c.id::text) WHERE pg_notification_queue_usage() < 0.5;
+    RETURN c.id;
+END $$;
+
+-- cron_move carries out the moves of crons that stand where the leader believes, and of which no time lies ahead of the clock. It returns each
+-- cron that has moved, in a row without a time, and then what has become of its times. A time that has a row has had its job. The caller fences
+-- the transaction.
+CREATE FUNCTION conch.cron_move(moves jsonb, runs jsonb, scope text, epoch bigint)
+RETURNS TABLE (cron bigint, at timestamptz, outcome text, job bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    m record;
+    r record;
+BEGIN
+    FOR m IN SELECT * FROM jsonb_to_recordset(moves) AS g(cron bigint, was timestamptz, wall timestamp, adopted int, newest int,
+                  upto timestamptz, upto_wall timestamp, last timestamptz, adopt int, since timestamptz,
+                  gap_from timestamptz, gap_to timestamptz, gap_count int, why text) LOOP
+        UPDATE conch.crons c SET cursor_at = m.upto, cursor_wall = m.upto_wall, adopted = CASE WHEN m.adopt > 0 THEN m.adopt ELSE c.adopted END
+         WHERE c.id = m.cron AND c.cursor_at IS NOT DISTINCT FROM m.was AND c.cursor_wall IS NOT DISTINCT FROM m.wall
+           AND c.adopted = m.adopted AND c.newest = m.newest AND (m.last IS NULL OR m.last <= now());
+        CONTINUE WHEN NOT FOUND;
+        RETURN QUERY SELECT m.cron, NULL::timestamptz, NULL::text, NULL::bigint;
+        IF m.adopt > 0 THEN
+            UPDATE conch.cron_revisions v SET since = m.since WHERE v.cron = m.cron AND v.n = m.adopt AND v.since <> m.since;
+        END IF;
+        IF m.gap_from IS NOT NULL THEN
+            INSERT INTO conch.cron_gaps (cron, from_at, to_at, count, why, epoch, noted_at)
+            VALUES (m.cron, m.gap_from, m.gap_to, m.gap_count, m.why, cron_move.epoch, now());
+        END IF;
+        FOR r IN SELECT u.*, v.definition AS d, nextval('conch.jobs_id_seq') AS job
+                   FROM jsonb_to_recordset(runs) AS u(cron bigint, at timestamptz, revision int, begins timestamptz)
+                   JOIN conch.cron_revisions v ON v.cron = u.cron AND v.n = u.revision WHERE u.cron = m.cron ORDER BY u.at LOOP
+            RETURN QUERY SELECT * FROM conch.cron_run(r.cron, r.at, r.revision, r.begins, r.d, r.job, cron_move.scope, cron_move.epoch);
+        END LOOP;
+    END LOOP;
+END $$;
+
+-- cron_run gives one scheduled time its row and its job.
+CREATE FUNCTION conch.cron_run(cron bigint, at timestamptz, revision int, begins timestamptz, d jsonb, job bigint, scope text, epoch bigint)
+RETURNS TABLE (cron_ bigint, at_ timestamptz, outcome text, job_ bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    held text := CASE WHEN d->>'overlap' <> 'allow' THEN 'cron:' || (d->>'name') END;
+BEGIN
+    INSERT INTO conch.cron_runs (cron, at, outcome, job, revision, epoch, decided_at)
+    VALUES (cron_run.cron, cron_run.at, 'enqueued', cron_run.job, cron_run.revision, cron_run.epoch, now()) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN QUERY SELECT r.cron, r.at, 'existing'::text, r.job FROM conch.cron_runs r WHERE r.cron = cron_run.cron AND r.at = cron_run.at;
+        RETURN;
+    END IF;
+    INSERT INTO conch.jobs (id, queue, handler, args, priority, retries, timeout, lane, cron, at, scope, epoch) OVERRIDING SYSTEM VALUE
+    VALUES (cron_run.job, d->>'queue', d->'handler', (d->>'args')::json, (d->>'priority')::int, (d->>'retries')::int,
+            make_interval(secs => (d->>'timeout')::float8), held, cron_run.cron, cron_run.at, cron_run.scope, cron_run.epoch);
+    IF held IS NULL THEN
+        PERFORM conch.job_start(cron_run.job, 1, cron_run.begins, NULL);
+    ELSIF NOT conch.job_enter(cron_run.job, 1, held, cron_run.begins, CASE WHEN d->>'overlap' = 'queue' THEN (d->>'waits')::int ELSE 0 END) THEN
+        DELETE FROM conch.jobs j WHERE j.id = cron_run.job;
+        UPDATE conch.cron_runs r SET outcome = 'skipped', job = l.job FROM conch.job_lanes l
+         WHERE r.cron = cron_run.cron AND r.at = cron_run.at AND l.lane = held;
+        RETURN QUERY SELECT r.cron, r.at, r.outcome, r.job FROM conch.cron_runs r WHERE r.cron = cron_run.cron AND r.at = cron_run.at;
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT cron_run.cron, cron_run.at, 'enqueued'::text, cron_run.job;
+END $$;

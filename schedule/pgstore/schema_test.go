@@ -1,0 +1,117 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/schedule/pgstore"
+)
+
+// SchemaMax is the version of the newest migration.
+func TestTheNewestMigrationIsKnown(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(pgstore.Migrations().Files, "*.up.sql")
+	if err != nil || len(files) != pgstore.SchemaMax {
+		t.Errorf("%d migrations, error %v; SchemaMax is %d, want the same", len(files), err, pgstore.SchemaMax)
+	}
+}
+
+// The tables cannot be removed while jobs have not ended. Without them a program says what is missing.
+func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s, conn := open(t, db.Config()), db.Connect(t)
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	down := func() error {
+		return migrate.Down(t.Context(), conn, migrate.Removal{Set: pgstore.Migrations(), Guard: func(ctx context.Context, tx pgx.Tx) error {
+			return pgstore.RefuseJobs(ctx, tx)
+		}})
+	}
+	id := scan[int64](t, conn, `SELECT conch.job_add('q', 'work')`)
+	kill(t, conn, 1)
+	var jobs *pgstore.JobsError
+	if err := down(); !errors.As(err, &jobs) || jobs.Open+jobs.Dead != 2 {
+		t.Errorf("with jobs: %v", err)
+	}
+	run(t, conn, `DELETE FROM conch.job_ready`)
+	run(t, conn, `DELETE FROM conch.job_dead`)
+	if err := down(); err != nil {
+		t.Fatalf("job %d: %v", id, err)
+	}
+	var schema *pgstore.SchemaError
+	if err := s.Check(t.Context()); !errors.As(err, &schema) || schema.Version != 0 {
+		t.Errorf("without tables: %v, want a SchemaError", err)
+	}
+	if n := scan[int](t, conn, `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'conch' AND c.relname ~ '^(cron|job)'`); n != 0 {
+		t.Errorf("%d things are left", n)
+	}
+	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := pgstore.Status(t.Context(), conn); err != nil || len(all) != pgstore.SchemaMax || all[0].AppliedAt == nil {
+		t.Errorf("the status is %+v, %v", all, err)
+	}
+}
+
+// No SQL of this package springs a trap of a role that may create objects in public.
+func TestNoTrapIsSprung(t *testing.T) {
+	t.Parallel()
+	pgtest.SpringsNoTrap(t, `SELECT FROM unnest(ARRAY['x'::bytea])`, func(t *testing.T, db *pgtest.DB, wide bool) {
+		t.Helper()
+		opens := pgstore.Open
+		if wide {
+			opens = pgstore.OpenWide
+		}
+		s, err := opens(t.Context(), pg.Config{URL: db.URL}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		everything(t, s)
+	})
+}
+
+// What is promised is durable: moves, and the ends of jobs.
+func TestWhatIsPromisedIsDurable(t *testing.T) {
+	t.Parallel()
+	pgtest.Durable(t, func(t *testing.T, _ *pgtest.DB, cfg pg.Config) {
+		t.Helper()
+		everything(t, open(t, cfg))
+	}, "UPDATE cron_file", "UPDATE crons", "INSERT job_taken", "INSERT job_attempts", "INSERT job_operations", "UPDATE job_operations")
+}
+
+// everything runs each kind of statement.
+func everything(t *testing.T, s *pgstore.Store) {
+	t.Helper()
+	d := &desk{t: t, s: s, base: time.Now().UTC().Truncate(time.Second).Add(-time.Hour)}
+	c := d.declare(1, cron("tick", "queue"))[0]
+	first := d.adopt(c)
+	d.write(first)
+	d.write(d.after(first, 1, 1, 2, 3, 4))
+	jobs, err := s.Take(t.Context(), worker, []string{"default"}, 5)
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("took %v, %v", jobs, err)
+	}
+	if err := s.Done(t.Context(), jobs[0].ID, 1, nil); err != nil {
+		t.Error(err)
+	}
+	if jobs, err = s.Take(t.Context(), worker, []string{"default"}, 5); err != nil || len(jobs) != 1 {
+		t.Fatalf("took %v, %v", jobs, err)
+	}
+	if err := s.Failed(t.Context(), jobs[0].ID, 1, pgstore.Failed, "no", 0, true); err != nil {
+		t.Error(err)
+	}
+	if done, err := s.Operate(t.Context(), pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}); err != nil || done != 1 {
+		t.Errorf("%d were retried, %v", done, err)
+	}
+}

@@ -1,0 +1,222 @@
+package pgstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgpool"
+	"github.com/conchhq/conch/schedule"
+	"github.com/conchhq/conch/schedule/internal/core"
+)
+
+// Store is the connections to the database that has crons and jobs. It is a [schedule.Store], and safe for concurrent use.
+type Store struct{ pools *pgpool.Pools }
+
+var _ schedule.Store = (*Store)(nil)
+
+// Connection names a database: its URL (empty: the PG* variables), and how its server is verified.
+type Connection = pg.Config
+
+// patience limits a write. One that takes longer counts as one without an answer.
+const patience = 30 * time.Second
+
+// Open returns a Store with up to most connections for each of writes and lookups, and does not connect yet.
+func Open(ctx context.Context, at Connection, most int) (*Store, error) {
+	pools, err := pgpool.Open(ctx, at, max(most, 2), max(most, 2))
+	if err != nil {
+		return nil, err
+	}
+	return &Store{pools: pools}, nil
+}
+
+// Close closes the connections after the statements under way have ended.
+func (s *Store) Close() { s.pools.Close() }
+
+// Check returns a [*SchemaError] if this program cannot work with the tables.
+func (s *Store) Check(ctx context.Context) error {
+	version, err := migrate.Version(ctx, s.pools.Readers, Migrations())
+	if err == nil && !known.Fits(version) {
+		err = &SchemaError{Version: version}
+	}
+	return err
+}
+
+// Read implements [schedule.Store].
+func (s *Store) Read(ctx context.Context, r schedule.Read) (out schedule.Loaded, err error) {
+	rows, err := s.pools.Readers.Query(ctx, `
+		SELECT c.id, c.name, c.newest, c.adopted, c.cursor_at, c.cursor_wall, c.floor_at, v.n, v.definition, v.since, v.retired, now()
+		  FROM conch.crons c JOIN conch.cron_revisions v ON v.cron = c.id AND v.n >= c.adopted
+		 WHERE (c.id > $1 OR c.id = ANY ($2) OR c.adopted <> c.newest) AND NOT (c.retired AND c.adopted = c.newest)
+		 ORDER BY c.id, v.n`, r.Known, r.Crons)
+	if err != nil {
+		return out, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c core.Cron
+		var v core.Revision
+		var cursor, wall, floor *time.Time
+		var definition []byte
+		if err := rows.Scan(&c.ID, &c.Name, &c.Newest, &c.Adopted, &cursor, &wall, &floor, &v.N, &definition, &v.Since, &v.Retired, &out.At); err != nil {
+			return out, err
+		}
+		if err := decode(definition, &v.Definition); err != nil {
+			return out, err
+		}
+		v.Since, c.Cursor, c.Floor = v.Since.UTC(), core.Cursor{At: orZero(cursor), Wall: orZero(wall)}, orZero(floor)
+		if last := len(out.Crons) - 1; last < 0 || out.Crons[last].ID != c.ID {
+			out.Crons = append(out.Crons, c)
+		}
+		last := &out.Crons[len(out.Crons)-1]
+		last.Revisions = append(last.Revisions, v)
+	}
+	if err := rows.Err(); err != nil {
+		return out, err
+	}
+	if len(out.Crons) == 0 {
+		err = s.pools.Readers.QueryRow(ctx, `SELECT now()`).Scan(&out.At)
+	}
+	out.At = out.At.UTC()
+	return out, err
+}
+
+// Write implements [schedule.Store].
+func (s *Store) Write(ctx context.Context, t fence.Token, w schedule.Write) (out schedule.Written, err error) {
+	out, err = s.write(ctx, t, w)
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) || refused.Code != lockNotAvailable {
+		return out, err
+	}
+	// Somebody holds the lane of a cron in a transaction of his own: that one waits, and no other.
+	for _, m := range w.Moves {
+		one, failed := s.write(ctx, t, schedule.Write{Moves: []core.Move{m}})
+		if errors.Is(failed, fence.ErrStale) {
+			return out, failed
+		}
+		if failed == nil {
+			out.At, out.Moved, out.Ends = one.At, append(out.Moved, one.Moved...), append(out.Ends, one.Ends...)
+			err = nil
+		}
+	}
+	return out, err
+}
+
+// lockNotAvailable is what a statement fails with that has waited for a lock for too long.
+const lockNotAvailable = "55P03"
+
+func (s *Store) write(ctx context.Context, t fence.Token, w schedule.Write) (out schedule.Written, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	moves, runs, err := encode(w.Moves)
+	if err != nil {
+		return out, err
+	}
+	var batch pgx.Batch
+	batch.Queue(pg.Durable + `, pg_catalog.set_config('lock_timeout', '100ms', true)`)
+	batch.Queue(`SELECT now()`).QueryRow(func(row pgx.Row) error { return row.Scan(&out.At) })
+	batch.Queue(`SELECT cron, at, outcome, job FROM conch.cron_move($1, $2, $3, $4)`, moves, runs, t.Scope, t.Epoch).Query(func(rows pgx.Rows) error { return collect(rows, &out) })
+	for _, p := range w.Prunes {
+		batch.Queue(`UPDATE conch.crons SET floor_at = $2 WHERE id = $1 AND cursor_at >= $2`, p.Cron, p.Upto).Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() > 0 {
+				out.Moved = append(out.Moved, p.Cron)
+			}
+			return nil
+		})
+		batch.Queue(`DELETE FROM conch.cron_runs r USING conch.crons c WHERE c.id = $1 AND r.cron = c.id AND r.at <= c.floor_at`, p.Cron)
+	}
+	pgfence.Queue(&batch, t)
+	if err := pgfence.Stale(s.pools.Commit(ctx, &batch)); err != nil {
+		return schedule.Written{}, err
+	}
+	out.At = out.At.UTC()
+	return out, nil
+}
+
+// Declare implements [schedule.Store].
+func (s *Store) Declare(ctx context.Context, version int64, crons []schedule.Cron) error {
+	return s.pools.Writers.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		return pg.Confirmed(conn.Conn(), func() error {
+			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return declare(ctx, tx, core.File{Version: version, Crons: crons}) })
+		})
+	})
+}
+
+func declare(ctx context.Context, tx pgx.Tx, file core.File) error {
+	if _, err := tx.Exec(ctx, pg.Durable); err != nil {
+		return err
+	}
+	var counts int64
+	var started *time.Time
+	row := tx.QueryRow(ctx, `SELECT version, started, clock_timestamp() FROM conch.cron_file FOR UPDATE`)
+	if err := row.Scan(&counts, &started, &file.Started); err != nil || !file.Replaces(counts, orZero(started)) {
+		return err
+	}
+	living, err := living(ctx, tx)
+	if err != nil {
+		return err
+	}
+	var batch pgx.Batch
+	batch.Queue(`UPDATE conch.cron_file SET version = $1, started = $2`, file.Version, file.Started)
+	for _, c := range file.Changes(living) {
+		definition, err := json.Marshal(asRow(c.Definition))
+		if err != nil {
+			return err
+		}
+		batch.Queue(`SELECT conch.cron_revise($1, $2, $3, true)`, c.Name, definition, c.Retired)
+	}
+	return tx.SendBatch(ctx, &batch).Close()
+}
+
+// living lists the crons that are not retired, and keeps them so.
+func living(ctx context.Context, tx pgx.Tx) ([]core.Living, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT c.id, c.filed, v.definition FROM conch.crons c JOIN conch.cron_revisions v ON v.cron = c.id AND v.n = c.newest
+		 WHERE NOT c.retired ORDER BY c.id FOR UPDATE OF c`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (l core.Living, err error) {
+		var definition []byte
+		if err := row.Scan(&l.ID, &l.Filed, &definition); err != nil {
+			return l, err
+		}
+		return l, decode(definition, &l.Definition)
+	})
+}
+
+func orZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// collect reads what came of moves: a row without a time says that a cron has moved.
+func collect(rows pgx.Rows, out *schedule.Written) error {
+	for rows.Next() {
+		var e core.End
+		var at *time.Time
+		var outcome *string
+		var job *int64
+		if err := rows.Scan(&e.Cron, &at, &outcome, &job); err != nil {
+			return err
+		}
+		if at == nil {
+			out.Moved = append(out.Moved, e.Cron)
+			continue
+		}
+		e.At, e.Outcome, e.Job = at.UTC(), *outcome, *job
+		out.Ends = append(out.Ends, e)
+	}
+	return rows.Err()
+}

@@ -1,0 +1,41 @@
+package schedule
+
+import "github.com/conchhq/conch/schedule/internal/core"
+
+// Cron is what is done, and when.
+type Cron = core.Definition
+
+// What is done about times that were missed: [Cron].CatchUp.
+const (
+	None   = core.None   // they are passed over
+	Latest = core.Latest // the last one is run, unless another one is just due
+	All    = core.All    // the last ones are run, as many as Limit says
+)
+
+// What is done when a time comes while the job of an earlier one has not ended: [Cron].Overlap.
+const (
+	Skip  = core.Skip  // it gets no job
+	Queue = core.Queue // its job waits
+	Allow = core.Allow // both jobs are run
+)
+
+// What a [Store] reads and writes.
+type (
+	Run     = core.Run
+	Gap     = core.Gap
+	Read    = core.Read
+	Loaded  = core.Loaded
+	Write   = core.Write
+	Written = core.Written
+)
+
+// Event is something that has happened: [Ran], [PassedOver], [ClockBack] or [Unreadable].
+type Event any
+
+// The events.
+type (
+	Ran        = core.Ran        // a time has its row
+	PassedOver = core.PassedOver // times are not run
+	ClockBack  = core.ClockBack  // the database's clock was set back
+	Unreadable = core.Unreadable // this node cannot read a schedule
+)
