@@ -10,8 +10,9 @@
 //
 //	pooled → assembling → endorsing → ready → granting → storing → dispatched → included → over
 //
-// What is given up before its row is stored goes back to pooled, and with it everything that is built on it, also if another
-// owns that. A table says what each event does in each state; [Diagram] draws it.
+// What is given up before it is granted goes back to pooled, and with it everything that is built on it, also if another
+// owns that. What is given up while its row is being stored goes back to its sender: a handover may have named that attempt,
+// and no other one is dispatched here after it. A table says what each event does in each state; [Diagram] draws it.
 //
 // What is dispatched may be unable to land: a state that it needs was spent by another, what would create it was skipped, or
 // the last block of its grant is there. It is doomed then: nothing that it creates is offered any more, what is built on it and

@@ -68,6 +68,7 @@ const (
 	nothing  effect = iota
 	unwinds         // gives the attempt up, and what is built on it; the intent is assembled again
 	drops           // forgets the work, and unwinds what is built on it
+	returns         // does so too, and gives the intent back to its sender
 	dooms           // offers nothing of it any more; what is built on it goes too
 	queues          // makes it wait for its turn to be granted
 	includes        // notes its block
@@ -169,19 +170,21 @@ var table = func() (t [events][states]*cell) {
 			never("it has no attempt", pooled, assembling),
 		},
 		overtaken: {
-			to(pooled, unwinds, endorsing, ready, granting, storing),
+			to(pooled, unwinds, endorsing, ready, granting),
+			to(over, returns, storing),
 			to(dispatched, dooms, dispatched), // the ledger will skip it
 			never("what is not on board has no states", pooled, assembling),
 			never("what the ledger took has spent its states itself", included),
 		},
 		orphaned: {
-			to(pooled, unwinds, endorsing, ready, granting, storing),
+			to(pooled, unwinds, endorsing, ready, granting),
+			to(over, returns, storing),
 			to(dispatched, dooms, dispatched), // the ledger will skip it
 			never("what is not on board is built on nothing", pooled, assembling),
 			never("what the ledger took has spent its states itself", included),
 		},
 		lapsed: {
-			to(pooled, unwinds, storing),
+			to(over, returns, storing),
 			to(dispatched, dooms, dispatched), // the ledger will skip it
 			never("it has no grant", pooled, assembling, endorsing, ready, granting),
 			never("it is in a block", included),
@@ -231,6 +234,8 @@ func (m *Machine) tell(w *work, e event) bool {
 	case drops:
 		m.count(w, e)
 		m.drop(w)
+	case returns:
+		m.giveBack(w)
 	case dooms:
 		m.doom(w)
 	case queues:

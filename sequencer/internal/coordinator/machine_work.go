@@ -105,22 +105,21 @@ func (m *Machine) disembark(w *work) {
 	w.doomed = false
 }
 
-// unwind gives an attempt up; the intent is assembled again. Its row may be durable, and nothing has left this node: it is
-// forgotten, and the grant is returned. That it gets durable later says nothing of the row of the next attempt.
+// unwind gives an attempt up; the intent is assembled again.
 func (m *Machine) unwind(w *work) {
-	if w.was == storing {
-		for n, works := range m.stores {
-			m.stores[n] = slices.DeleteFunc(works, func(x *work) bool { return x == w })
-		}
-		m.do(Forget{Intents: []ledger.Intent{w.Intent}})
-		m.notice(w.owner.account, wire.Returned{Items: []wire.Step{{Sequence: w.Sequence, Delegation: w.grant.Delegation}}, Why: wire.Unknown})
-	}
 	m.disembark(w)
 	if w.later > m.now {
 		m.delay(w)
 		return
 	}
 	w.owner.again = append(w.owner.again, w.list())
+}
+
+// giveBack gives an attempt up whose row may be durable, while nothing has left this node: the row is forgotten, and the grant is
+// returned. The intent goes with it. This node may have named the attempt in a handover, and then it dispatches no other one.
+func (m *Machine) giveBack(w *work) {
+	m.drop(w)
+	m.notice(w.owner.account, wire.Returned{Items: []wire.Step{{Sequence: w.Sequence, Delegation: w.grant.Delegation}}, Why: wire.Unknown})
 }
 
 // drop forgets work.
