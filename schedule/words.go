@@ -20,6 +20,8 @@ const (
 )
 
 // What a [Store] reads and writes.
+//
+//nolint:revive // one comment for all
 type (
 	Run     = core.Run
 	Gap     = core.Gap
@@ -33,6 +35,8 @@ type (
 type Event any
 
 // The events.
+//
+//nolint:revive // each has its own
 type (
 	Ran        = core.Ran        // a time has its row
 	PassedOver = core.PassedOver // times are not run

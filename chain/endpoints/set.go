@@ -103,8 +103,8 @@ func (s *Set) Close() {
 }
 
 // restOf returns for how long an endpoint is not chosen after so many errors in a row.
-func restOf(faults int) time.Duration {
-	return pause.Doubled(time.Second, faults, time.Minute)
+func restOf(failures int) time.Duration {
+	return pause.Doubled(time.Second, failures, time.Minute)
 }
 
 // noteError takes an error of an endpoint. It reports whether another endpoint may do better.

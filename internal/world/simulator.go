@@ -62,8 +62,8 @@ func (f *Flags) Add(name string, field any, usage string) {
 }
 
 // AddTo adds the flags to those of a command; their fields have the defaults.
-func (f Flags) AddTo(set FlagSet) {
-	for _, one := range f {
+func (f *Flags) AddTo(set FlagSet) {
+	for _, one := range *f {
 		switch field := one.Field.(type) {
 		case *int:
 			set.IntVar(field, one.Name, *field, one.Usage)
@@ -203,7 +203,8 @@ func (s Simulator[C, P]) Asked(line string) (C, error) {
 	var c C
 	flags := flag.NewFlagSet(s.Name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	s.AllFlags(&c).AddTo(flags)
+	all := s.AllFlags(&c)
+	all.AddTo(flags)
 	if err := flags.Parse(strings.Fields(line)); err != nil {
 		return c, err
 	}

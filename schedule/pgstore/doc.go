@@ -19,7 +19,7 @@
 //
 //	BEGIN; UPDATE …; SELECT conch.job_done(17, 1); COMMIT;
 //
-// which fails with CN041 if the attempt is over, so that a worker that was frozen undoes its effect. conch.job_hold proves the attempt in a transaction
+// which fails with CN021 if the attempt is over, so that a worker that was frozen undoes its effect. conch.job_hold proves the attempt in a transaction
 // that does not end it. [Store.Failed] gives a job back for another attempt after a pause, or to the dead; [Store.Operate] retries or discards
 // many dead jobs, each once, however often the command is given again.
 //

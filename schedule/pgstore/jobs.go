@@ -29,8 +29,8 @@ var (
 
 // SQLSTATEs of the tables of jobs; docs/operations.md has all of conch's.
 const (
-	codeOver    = "CN041"
-	codeUnknown = "CN042"
+	codeOver    = "CN021"
+	codeUnknown = "CN022"
 )
 
 // translate turns refusals of the database into errors of this package and of fence.

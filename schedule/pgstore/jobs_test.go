@@ -95,7 +95,7 @@ func TestEffectAndEndAreOne(t *testing.T) {
 	if err := s.Failed(ctx, id, 1, pgstore.Lost, "its worker is gone", 0, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := late.Exec(ctx, `SELECT conch.job_done($1, 1)`, id); !refused(err, "CN041") {
+	if _, err := late.Exec(ctx, `SELECT conch.job_done($1, 1)`, id); !refused(err, "CN021") {
 		t.Errorf("the end of a lost attempt is %v", err)
 	}
 	if err := late.Rollback(ctx); err != nil {
@@ -137,7 +137,7 @@ func TestHold(t *testing.T) {
 	if err := s.Failed(ctx, id, 1, pgstore.Lost, "", 0, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(ctx, `SELECT conch.job_hold($1, 1)`, id); !refused(err, "CN041") {
+	if _, err := conn.Exec(ctx, `SELECT conch.job_hold($1, 1)`, id); !refused(err, "CN021") {
 		t.Errorf("an attempt that is over is held: %v", err)
 	}
 }

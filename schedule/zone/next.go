@@ -6,8 +6,8 @@ import "time"
 func (s Schedule) Next(after time.Time) (Occurrence, bool) {
 	switch {
 	case s.every > 0:
-		passed := max(after.Sub(s.since), 0) / s.every
-		return Occurrence{At: s.since.Add((passed + 1) * s.every)}, true
+		passed := max(after.Sub(s.since), 0)
+		return Occurrence{At: s.since.Add(passed - passed%s.every + s.every)}, true
 	case s.calendar == nil:
 		return Occurrence{}, false
 	case s.eachHour:

@@ -91,7 +91,7 @@ func load(timezone string) (*time.Location, error) {
 		return nil, fmt.Errorf("the time zone %q: want a name such as UTC or Europe/Berlin", timezone)
 	}
 	if place, is := places.Load(timezone); is {
-		return place.(*time.Location), nil //nolint:forcetypeassert // nothing else is stored
+		return place.(*time.Location), nil //nolint:forcetypeassert,errcheck // nothing else is stored
 	}
 	place, err := time.LoadLocation(timezone)
 	if err != nil {

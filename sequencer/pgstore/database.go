@@ -71,8 +71,8 @@ var (
 
 // SQLSTATEs of the tables of the sequencer; docs/operations.md has all of conch's.
 const (
-	codeLate  = "CN021"
-	codeTaken = "CN022"
+	codeLate  = "CN051"
+	codeTaken = "CN052"
 )
 
 // translate turns refusals of the database into errors of this package and of fence.

@@ -2,7 +2,6 @@ package pgstore_test
 
 import (
 	"context"
-	"github.com/conchhq/conch/txlog/internal/authoritytest"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/txlog/internal/authoritytest"
 	"github.com/conchhq/conch/txlog/pgstore"
 )
 

@@ -39,7 +39,7 @@ func Granted(t testing.TB, db *DB) Cast {
 // Script runs deploy/grants.sql with psql, as users do.
 func (c Cast) Script(t testing.TB) {
 	t.Helper()
-	cmd := exec.Command(Psql(t), "-X", "-q", c.URL, "-v", "node="+c.Node, "-v", "fence="+c.Fence, "-v", "observer="+c.Observer, "-f", grantsFile(t))
+	cmd := exec.CommandContext(t.Context(), Psql(t), "-X", "-q", c.URL, "-v", "node="+c.Node, "-v", "fence="+c.Fence, "-v", "observer="+c.Observer, "-f", grantsFile(t))
 	if out, err := proctest.Output(t, cmd, patience); err != nil || len(out) > 0 {
 		t.Fatalf("deploy/grants.sql: %v\n%s", err, out)
 	}

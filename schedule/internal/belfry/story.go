@@ -104,9 +104,8 @@ func (s *stage) Words() []story.Word {
 			return fmt.Errorf("there is no cron %q", a.Name)
 		}
 	}
-	clocks := func(sign time.Duration) func(story.Args) error {
-		return func(a story.Args) error { s.setClock(sign * a.Time); return nil }
-	}
+	ahead := func(a story.Args) error { s.setClock(a.Time); return nil }
+	behind := func(a story.Args) error { s.setClock(-a.Time); return nil }
 	away := func(is bool) func(story.Args) error { return func(story.Args) error { s.outage(is); return nil } }
 	right := func(story.Args) error { s.setClock(0); return nil }
 	return []story.Word{
@@ -114,8 +113,8 @@ func (s *stage) Words() []story.Word {
 		{Form: "pause NAME", What: "a user pauses a cron", Do: change(func(c *core.Change) { c.Paused = true })},
 		{Form: "resume NAME", What: "a user lets it run again", Do: change(func(c *core.Change) { c.Paused = false })},
 		{Form: "retire NAME", What: "a user does away with it", Do: change(func(c *core.Change) { c.Retired = true })},
-		{Form: "ahead TIME", What: "the database's clock goes so much ahead of the truth", Do: clocks(1), Undo: right},
-		{Form: "behind TIME", What: "the database's clock goes so much behind the truth", Do: clocks(-1), Undo: right},
+		{Form: "ahead TIME", What: "the database's clock goes so much ahead of the truth", Do: ahead, Undo: right},
+		{Form: "behind TIME", What: "the database's clock goes so much behind the truth", Do: behind, Undo: right},
 		{Form: "outage", What: "the database is away", Do: away(true), Undo: away(false)},
 	}
 }

@@ -209,7 +209,7 @@ func TestTheClockIsWrong(t *testing.T) {
 		d.wrong = 0
 		d.until("4m20s")
 		rows, _ := d.tables.Rows(id)
-		for _, at := range strings.Fields(want) {
+		for at := range strings.FieldsSeq(want) {
 			if !slices.ContainsFunc(rows, func(r tables.Row) bool { return r.Run.At.Format("15:04") == at }) {
 				t.Errorf("%s: %s has no row: %s", catchUp, at, d.told(id))
 			}

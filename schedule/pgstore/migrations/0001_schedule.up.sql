@@ -222,7 +222,7 @@ BEGIN
     SELECT g.job, g.attempt, j.queue, j.handler, j.args, j.timeout, j.cron, j.at, j.scope, j.epoch FROM got g JOIN conch.jobs j ON j.id = g.job;
 END $$;
 
--- job_over ends an attempt, and raises CN041 if it has ended already: that it was given back, or that the job was taken again.
+-- job_over ends an attempt, and raises CN021 if it has ended already: that it was given back, or that the job was taken again.
 CREATE FUNCTION conch.job_over(job bigint, attempt int, outcome text, error text, result json) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -230,7 +230,7 @@ DECLARE
 BEGIN
     DELETE FROM conch.job_taken d WHERE d.job = job_over.job AND d.attempt = job_over.attempt RETURNING * INTO t;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN041', MESSAGE = format('attempt %s of job %s is over', attempt, job),
+        RAISE EXCEPTION USING ERRCODE = 'CN021', MESSAGE = format('attempt %s of job %s is over', attempt, job),
             HINT = 'Roll back: another attempt has been made, or will be.';
     END IF;
     INSERT INTO conch.job_attempts (job, attempt, outcome, post, began, ended, error, result)
@@ -259,7 +259,7 @@ BEGIN
     PERFORM conch.job_start(heir.job, heir.attempt, heir.run_at, NULL);
 END $$;
 
--- job_done ends a job, in the transaction of its handler: its effect and its end are one. It raises CN041 if the attempt is over.
+-- job_done ends a job, in the transaction of its handler: its effect and its end are one. It raises CN021 if the attempt is over.
 CREATE FUNCTION conch.job_done(job bigint, attempt int, result json DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -267,19 +267,19 @@ BEGIN
     PERFORM conch.job_leave(job_done.job);
 END $$;
 
--- job_hold proves that an attempt is not over, and keeps it so until the transaction ends. It raises CN041 otherwise.
+-- job_hold proves that an attempt is not over, and keeps it so until the transaction ends. It raises CN021 otherwise.
 CREATE FUNCTION conch.job_hold(job bigint, attempt int) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM FROM conch.job_taken t WHERE t.job = job_hold.job AND t.attempt = job_hold.attempt FOR SHARE;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN041', MESSAGE = format('attempt %s of job %s is over', attempt, job),
+        RAISE EXCEPTION USING ERRCODE = 'CN021', MESSAGE = format('attempt %s of job %s is over', attempt, job),
             HINT = 'Roll back: another attempt has been made, or will be.';
     END IF;
 END $$;
 
 -- job_failed ends an attempt without success: outcome is failed or lost. The job is tried again after a pause, unless that was the
--- last attempt or final says that another one is of no use: then it is dead. It raises CN041 if the attempt is over.
+-- last attempt or final says that another one is of no use: then it is dead. It raises CN021 if the attempt is over.
 CREATE FUNCTION conch.job_failed(job bigint, attempt int, outcome text, error text, pause interval, final boolean) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -296,7 +296,7 @@ BEGIN
 END $$;
 
 -- dead_step carries an operation on for up to so many dead jobs, and returns how many it was; 0: the operation has ended. A job that dies
--- again is not given back by the same operation. It raises CN042 if the database does not know the operation: it was restored since.
+-- again is not given back by the same operation. It raises CN022 if the database does not know the operation: it was restored since.
 CREATE FUNCTION conch.dead_step(operation uuid, most int) RETURNS int
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -306,7 +306,7 @@ DECLARE
 BEGIN
     SELECT * INTO o FROM conch.job_operations p WHERE p.id = operation FOR UPDATE;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN042', MESSAGE = format('there is no operation %s', operation),
+        RAISE EXCEPTION USING ERRCODE = 'CN022', MESSAGE = format('there is no operation %s', operation),
             HINT = 'The database was restored since it began: look at what is dead, and begin another one.';
     ELSIF o.ended_at IS NOT NULL THEN
         RETURN 0;

@@ -41,8 +41,9 @@ type Book struct {
 	left     map[ledger.Hash]int     // how many states of a final attempt are there still, none of them 0
 	blocks   []block                 // that are not final, the oldest first
 	began    bool
-	forgone  bool // an attempt was given up
-	worked   bool // an attempt was heard, or has landed, since it rested
+	forgone  bool             // an attempt was given up
+	late     []ledger.StateID // see Late
+	worked   bool             // an attempt was heard, or has landed, since it rested
 	head     uint64
 	top      uint64 // the highest head ever: the clock by which attempts are forgotten
 	final    uint64
@@ -111,6 +112,7 @@ func (b *Book) Hear(w wire.Whole) (assembled ledger.Hash, err error) {
 	b.apply(a)
 	if at.number <= b.final {
 		b.change.missing.remove(assembled)
+		b.late = append(b.late, a.states...)
 		b.settle(a)
 	}
 	return assembled, nil

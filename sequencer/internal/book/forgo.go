@@ -37,6 +37,14 @@ func (b *Book) Forgo(all ...ledger.Hash) {
 	}
 }
 
+// Late returns the states of attempts that were heard after they were final, since it was last asked. If what has spent one was given up by
+// then, it seems to be there for ever.
+func (b *Book) Late() []ledger.StateID {
+	late := b.late
+	b.late = nil
+	return late
+}
+
 // recall forgets the states that are Early: no attempt is missing that creates one, or has spent one that is Gone.
 func (b *Book) recall() {
 	var gone []ledger.StateID

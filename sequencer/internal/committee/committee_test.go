@@ -53,6 +53,7 @@ func TestFormerFaults(t *testing.T) {
 		"an inherited attempt whose read was spent":             {Seed: 1111, Nodes: 3, Needed: 2, Intents: 12, Faults: 15 * time.Second},
 		"a handover of an earlier range was answered late":      {Seed: 9120, Nodes: 2, Needed: 2, Intents: 40, Faults: time.Minute},
 		"intents of which a restored database knows nothing":    {Seed: 6070, Nodes: 6, Needed: 6, Intents: 40, Faults: time.Minute},
+		"a state whose spender an earlier start had given up":   {Seed: 978, Nodes: 5, Needed: 3, Range: 10, Intents: 40, Faults: time.Minute},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

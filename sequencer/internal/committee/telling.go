@@ -77,7 +77,7 @@ func (t *teller) text(n, to *node, body wire.Body) string {
 	case wire.Delegate:
 		var avoid string
 		if len(b.Avoid) > 0 {
-			avoid = ", since it cannot reach " + t.accounts(b.Avoid)
+			avoid = ", and passes over " + t.accounts(b.Avoid)
 		}
 		all := each(b.Intents, func(o wire.Offer) ledger.Sequence { return o.Sequence })
 		return fmt.Sprintf("delegates %s for range %d%s", t.intents(n, all), b.Range, avoid)

@@ -58,7 +58,7 @@ func (c *Core) Open(address string, read Read) (Opened, error) {
 	p := c.places[address]
 	k := &contract{core: c, place: p, set: p.set, owns: read.Owns}
 	k.askers, k.errands = askers{of: k, tickets: map[ledger.Sequence]uint64{}}, errands{of: k}
-	k.absent, k.offers = absent{of: k}, offers{of: k}
+	k.absent, k.offers = absent{of: k, forgone: len(read.Stored.Book.Missing) > 0}, offers{of: k}
 	copy(k.owns[8:], c.cfg.Owns[8:])
 	d := &k.set.Declared
 	var err error
@@ -118,6 +118,7 @@ func (k *contract) tickMachines() {
 		k.toEndorser(endorser.Tick{})
 	}
 	k.absent.fetchMissing()
+	k.absent.reconcileLate()
 	k.offers.offerContents()
 }
 

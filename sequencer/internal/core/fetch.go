@@ -16,21 +16,21 @@ type absent struct {
 	fetchAt      time.Duration // when it is looked again what is lacked
 	despairAt    time.Duration // when the ledger is asked again about what is asked for in vain
 	despairPause time.Duration
-	forgone      bool         // attempts were given up, or are about to be
-	doubting     bool         // the ledger is being asked which attempts can be given up
-	doubted      book.Missing // the last one that it was asked about
+	doubting     bool             // the ledger is being asked which attempts can be given up
+	doubted      book.Missing     // the last one that it was asked about
+	forgone      bool             // attempts were given up, or are about to be; or an earlier start may have done so
+	late         []ledger.StateID // that were heard late, until the ledger has said which of them it has
+	lateAt       time.Duration    // when it is asked about them
+	lateAsked    bool             // it is being asked
 }
 
 // hearContents takes the contents of attempts.
 func (b *absent) hearContents(all []wire.Whole) {
-	lacked := len(b.of.Book.Missing())
 	for _, w := range all {
 		_, _ = b.of.Book.Hear(w) // what makes no sense is not taken
 	}
-	if len(b.of.Book.Missing()) < lacked && b.forgone { // what has spent their states may be among what was given up
-		b.reconcileStates(b.of.Book.States(), nil)
-	}
 	b.of.keepBook()
+	b.reconcileLate()
 }
 
 // fetchMissing asks members for attempts that have landed and whose contents the node lacks: their owner, then the others in

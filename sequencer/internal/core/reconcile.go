@@ -19,6 +19,7 @@ type inquiry struct {
 	final   uint64
 	states  []ledger.StateID // that were created up to that block
 	missing []book.Missing   // that landed up to that block
+	late    int              // so many of those that were heard late are decided with it
 }
 
 // reconcileStates asks the ledger which states a final block still has, of those that were created in a block that is final for
@@ -32,6 +33,24 @@ func (b *absent) reconcileStates(states []ledger.StateID, missing []book.Missing
 		b.doubting = len(q.missing) > 0
 		b.forgone = b.forgone || b.doubting // from now on: what is heard meanwhile may have states that they have spent
 	}
+	b.inquireLedger(q)
+}
+
+// reconcileLate asks the ledger about states that were heard late, until it has answered: what has spent them may be among what was given up.
+func (b *absent) reconcileLate() {
+	if late := b.of.Book.Late(); b.forgone {
+		b.late = append(b.late, late...)
+	}
+	if b.lateAsked || b.of.core.now < b.lateAt {
+		return
+	}
+	_, final := b.of.Book.Height()
+	q := inquiry{final: final, states: b.of.Book.Settled(b.late), late: len(b.late)}
+	if len(q.states) == 0 { // all of them are spent
+		b.late = nil
+		return
+	}
+	b.lateAsked, b.lateAt = true, b.of.core.now+betweenAsks
 	b.inquireLedger(q)
 }
 
@@ -86,6 +105,10 @@ func (b *absent) inquireLedger(q inquiry) {
 		switch more := len(q.states) > 0 || len(q.missing) > 0 && (len(lost) == 0 || len(over) > 0); {
 		case useful && more:
 			b.inquireLedger(q)
+		case q.late > 0:
+			if b.lateAsked = false; useful {
+				b.late = b.late[q.late:]
+			}
 		case doubts:
 			b.doubting = false
 		}

@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/internal/book"
@@ -249,6 +251,50 @@ func TestWhatIsHeardMeanwhileIsAskedAbout(t *testing.T) {
 	a.round(func() { a.absent.hearContents(a.attempt[:1]) })
 	if len(a.Book.Missing()) > 0 || len(a.Book.States()) > 0 {
 		t.Errorf("%d are missing, and %d states there, want none", len(a.Book.Missing()), len(a.Book.States()))
+	}
+}
+
+// P12: what has spent a state may have been given up by an earlier start, before the state was heard of. So the ledger is asked about
+// what is heard late, until it answers, and the contract sleeps no earlier. The state seemed to be there for ever otherwise, and what
+// was built on it was endorsed by nobody.
+func TestWhatAnEarlierStartGaveUpIsGone(t *testing.T) {
+	t.Parallel()
+	a := newAway(t, 3) // the second has spent the state of the first, and another one that of the third
+	var missing []book.Missing
+	for _, i := range []int{0, 2} {
+		missing = append(missing, book.Missing{Intent: a.attempt[i].Attempt.Intent, Assembled: a.named(i), Number: 1})
+	}
+	opened, err := newCore("alice", declared("alice")).Open("k", Read{Lineage: 1, Stored: Stored{Book: book.Snapshot{Number: 9, Missing: missing}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.desk = &desk{opened.contract, t}
+	a.step(opened)
+	a.fails = 1
+	a.absent.hearContents(a.attempt[:1])
+	for range 2 {
+		a.settle()
+		a.step(Tick{}) // too soon for another question
+	}
+	if len(a.asked) != 1 || len(a.Book.States()) != 1 {
+		t.Fatalf("%d questions, %d states: this test shows nothing", len(a.asked), len(a.Book.States()))
+	}
+	for round, want := range []struct {
+		asked, states int
+		awake         bool
+	}{{3, 1, true}, {4, 0, true}, {4, 0, false}} { // one of the first is whether the other may be given up
+		a.core.now += 2 * time.Hour
+		a.step(Tick{})
+		if round == 0 {
+			a.absent.hearContents(a.attempt[2:]) // while it is asked about the first
+			a.core.now += time.Minute
+			a.step(Tick{})
+		}
+		a.settle()
+		a.step(Written{IDs: slices.Sorted(maps.Keys(a.core.writing))})
+		if states, awake := len(a.Book.States()), a.core.IsAwake("k"); len(a.asked) != want.asked || states != want.states || awake != want.awake {
+			t.Errorf("round %d: %d questions, %d states, awake %v; want %+v", round, len(a.asked), states, awake, want)
+		}
 	}
 }
 

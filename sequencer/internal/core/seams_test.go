@@ -25,9 +25,9 @@ func TestAStepThatIsForNobody(t *testing.T) {
 		life, number, want uint64
 	}{{d.life + 1, 1, 0}, {d.life, 1, 1}, {d.life, 2, 2}, {d.life, 9, 2}, {d.life + 1, 3, 2}, {d.life, 3, 3}} {
 		d.step(Followed{Contract: "k", Life: c.life, Step: ledger.Block{Number: c.number}})
-		book, _ := d.Book.Height()
-		if owner, _ := d.Sender.Height(); book != c.want || owner != c.want {
-			t.Errorf("block %d of life %d: the book is at %d and the sender at %d, want %d", c.number, c.life, book, owner, c.want)
+		known, _ := d.Book.Height()
+		if owner, _ := d.Sender.Height(); known != c.want || owner != c.want {
+			t.Errorf("block %d of life %d: the book is at %d and the sender at %d, want %d", c.number, c.life, known, owner, c.want)
 		}
 	}
 	if n := d.lines("goes on as no ledger may"); n != 1 {

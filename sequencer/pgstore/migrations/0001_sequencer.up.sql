@@ -140,14 +140,14 @@ BEGIN
     UPDATE conch.sequencer_nodes n SET write = sequencer_turn.write
      WHERE n.scope = sequencer_turn.scope AND n.start = sequencer_turn.start AND n.write < sequencer_turn.write;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN021',
+        RAISE EXCEPTION USING ERRCODE = 'CN051',
             MESSAGE = format('write %s of start %s of the node %L comes too late: it has started again, or has written since',
                              sequencer_turn.write, sequencer_turn.start, sequencer_turn.scope);
     END IF;
     INSERT INTO conch.sequencer_contracts (contract, scope) SELECT c, sequencer_turn.scope FROM unnest(contracts) c ON CONFLICT DO NOTHING;
     SELECT * INTO other FROM conch.sequencer_contracts k WHERE k.contract = ANY (contracts) AND k.scope <> sequencer_turn.scope LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN022',
+        RAISE EXCEPTION USING ERRCODE = 'CN052',
             MESSAGE = format('the contract %L is that of the node %L here, not of %L: two nodes would take each other''s rows for their own',
                              other.contract, other.scope, sequencer_turn.scope),
             HINT = 'Name the same scope, or give each node a database of its own.';

@@ -39,7 +39,8 @@ func simulator[C, P any](l lab, s world.Simulator[C, P]) *cobra.Command {
 	var trace, quiet bool
 	cmd := &cobra.Command{Use: s.Name, Aliases: s.Aliases, Short: s.Short, Long: s.Help(), Example: s.Example, Args: cli.NoArguments}
 	flags := cmd.Flags()
-	s.AllFlags(&c).AddTo(flags)
+	all := s.AllFlags(&c)
+	all.AddTo(flags)
 	at := s.Common(&c)
 	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
 	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")

@@ -47,7 +47,7 @@ func TestEventsOfStages(t *testing.T) {
 		if err := json.Unmarshal(data, &v); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range doc.Faults(string(stage), doc.At(doc.Root(), "components", "schemas", "ContractEvent"), v) {
+		for _, f := range doc.Faults(stage, doc.At(doc.Root(), "components", "schemas", "ContractEvent"), v) {
 			t.Error(f)
 		}
 	}

@@ -25,8 +25,8 @@ type line struct {
 
 var _ transport.Line = (*line)(nil)
 
-func newLine(subject string, founding func(transport.Envelope)) *line {
-	return &line{subject: subject, founding: founding, inbox: make(chan transport.Envelope)}
+func newLine(subject string, found func(transport.Envelope)) *line {
+	return &line{subject: subject, founding: found, inbox: make(chan transport.Envelope)}
 }
 
 // join opens the line in a network.
