@@ -64,7 +64,7 @@ func held(t *testing.T, transactions int, forgetAfter time.Duration) (bytes, row
 // P41: what a node keeps in memory, and what its store keeps, does not grow with what has ended. The test has the machine's memory
 // for itself: it is not parallel.
 func TestWhatHasEndedIsForgotten(t *testing.T) { //nolint:paralleltest // it measures memory
-	const few, many = 20, 300 // what else a process keeps comes and goes by some 60 KiB
+	const few, many = 20, 800 // what else a process keeps comes and goes by some 60 KiB
 	before, _ := held(t, few, time.Second)
 	after, rows := held(t, many, time.Second)
 	_, all := held(t, few, -1)
