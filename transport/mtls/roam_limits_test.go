@@ -18,7 +18,7 @@ import (
 func TestASilentPeerIsDown(t *testing.T) {
 	t.Parallel()
 	ca := authority(t)
-	quick := mtls.Config{Keepalive: 200 * time.Millisecond}
+	quick := mtls.Config{Keepalive: time.Second}
 	a, b := guest(t, ca, "a", quick), guest(t, ca, "b", quick)
 	hole := newProxy(t, b.Addr().String())
 	a.Connect("b", hole.Addr().String())
@@ -36,7 +36,7 @@ func TestASilentPeerIsDown(t *testing.T) {
 func TestOneSideNoticesFirst(t *testing.T) {
 	t.Parallel()
 	ca := authority(t)
-	a, b := guest(t, ca, "a", mtls.Config{Keepalive: time.Second}), guest(t, ca, "b", mtls.Config{Keepalive: 300 * time.Millisecond})
+	a, b := guest(t, ca, "a", mtls.Config{Keepalive: 3 * time.Second}), guest(t, ca, "b", mtls.Config{Keepalive: time.Second})
 	hole := newProxy(t, b.Addr().String())
 	a.Connect("b", hole.Addr().String())
 	_, _ = said(t, a, "+b"), said(t, b, "+a")
