@@ -179,7 +179,7 @@ func (c *cron) newest(upto time.Time, count int) []zone.Occurrence {
 	}
 }
 
-// jitter is by how much the job of a time begins later. It is the same whoever asks.
+// jitter is by how much the job of a time begins later. It is the same at each node.
 func (c *cron) jitter(r Revision, at time.Time) time.Duration {
 	if r.Jitter <= 0 {
 		return 0

@@ -332,7 +332,7 @@ func TestAnUnknownZone(t *testing.T) {
 	}
 }
 
-// A job begins later than its time by less than the jitter, whoever leads.
+// A job begins later than its time by less than the jitter, under any leader.
 func TestJitter(t *testing.T) {
 	t.Parallel()
 	var begun [2][]time.Time

@@ -1,7 +1,7 @@
 -- Crons and jobs. A job's state is the table that has its row: ready, later, waiting, taken, dead, or none of them when it has
 -- ended. No row is updated on the way of a job, so nothing bloats but the small tables.
 
--- A cron. The leader alone changes adopted, cursor and floor; whoever changes a cron adds a revision.
+-- A cron. The leader alone changes adopted, cursor and floor; a user who changes a cron adds a revision.
 CREATE TABLE conch.crons (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,   -- never given to another cron
     name        text COLLATE "C" NOT NULL,
@@ -77,7 +77,7 @@ CREATE TABLE conch.jobs (
     by         text NOT NULL DEFAULT current_user
 );
 
--- Whoever takes jobs reads this in its order. Due is when a job could begin, and later for those of a lower priority: so none starves.
+-- A worker that takes jobs reads this in its order. Due is when a job could begin, and later for those of a lower priority: so none starves.
 CREATE TABLE conch.job_ready (
     queue   text COLLATE "C" NOT NULL,
     due     timestamptz NOT NULL,
