@@ -41,9 +41,9 @@ type Book struct {
 	left     map[ledger.Hash]int     // how many states of a final attempt are there still, none of them 0
 	blocks   []block                 // that are not final, the oldest first
 	began    bool
-	forgone  bool             // an attempt was given up
-	late     []ledger.StateID // see Late
-	worked   bool             // an attempt was heard, or has landed, since it rested
+	forgone  bool                             // an attempt was given up
+	late     map[ledger.Hash][]ledger.StateID // see Late: what is left of each
+	worked   bool                             // an attempt was heard, or has landed, since it rested
 	head     uint64
 	top      uint64 // the highest head ever: the clock by which attempts are forgotten
 	final    uint64
@@ -85,7 +85,7 @@ func New(c Config) (*Book, error) {
 	return &Book{
 		Config: c, attempts: map[ledger.Hash]*attempt{}, waiting: list.New(), states: map[ledger.StateID]*entry{}, labels: index{},
 		spent: map[ledger.StateID]bool{}, landed: map[ledger.Hash]landing{}, missing: map[ledger.Hash]bool{},
-		left: map[ledger.Hash]int{}, change: newChanges(),
+		left: map[ledger.Hash]int{}, late: map[ledger.Hash][]ledger.StateID{}, change: newChanges(),
 	}, f.All()
 }
 
@@ -111,9 +111,8 @@ func (b *Book) Hear(w wire.Whole) (assembled ledger.Hash, err error) {
 	delete(b.missing, assembled)
 	b.apply(a)
 	if at.number <= b.final {
-		b.change.missing.remove(assembled)
-		b.late = append(b.late, a.states...)
 		b.settle(a)
+		b.doubt(a)
 	}
 	return assembled, nil
 }
@@ -208,9 +207,9 @@ func (b *Book) Labelled(label string, seed uint64) iter.Seq[domain.State] {
 	}
 }
 
-// Idle reports whether all that is known is final: nothing is missing, and no attempt is on its way or may be. What a
+// Idle reports whether all that is known is final: nothing is missing or in doubt, and no attempt is on its way or may be. What a
 // store has of an idle book is all of it.
-func (b *Book) Idle() bool { return len(b.attempts)+len(b.landed) == 0 }
+func (b *Book) Idle() bool { return len(b.attempts)+len(b.landed)+len(b.late) == 0 }
 
 // Height returns the last block and the last final one, 0 if none is known.
 func (b *Book) Height() (head, final uint64) { return b.head, b.final }

@@ -23,6 +23,9 @@
 // [Book.Final] says what became final since it was last asked, for the node to store; [Book.Load] begins with what was
 // stored. Blocks above the final one are read again from the ledger. What has not landed is heard again, or never.
 //
+// What is heard after it was final is in doubt until the ledger has said what is left of it ([Book.Vouch]): somebody may have spent
+// it whose contents were given up. The store has it as missing until then, beside its states.
+//
 // # Overlays
 //
 // An [Overlay] is a view with some states hidden and others added, such as those that attempts in flight spend and

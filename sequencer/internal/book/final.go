@@ -15,7 +15,7 @@ import (
 type Snapshot struct {
 	Number  uint64           // the final block
 	States  []domain.State   // that are there
-	Missing []Missing        // attempts that have landed and are not known
+	Missing []Missing        // attempts that have landed and are not known; or are Late, and then States has some of theirs
 	Early   []ledger.StateID // states that are spent, and what creates them is missing; or they are Gone
 }
 
@@ -26,7 +26,7 @@ type Change struct {
 	Added   []domain.State
 	Removed []ledger.StateID // that were in a Change before, or were loaded
 	Missing []Missing
-	Heard   []ledger.Hash // that were Missing before
+	Heard   []ledger.Hash // that were Missing before, and are no longer Late
 	Early   []ledger.StateID
 	Late    []ledger.StateID // that were Early before: what was missing was heard
 	Landed  []Landed         // that are in the chain, in a block that need not be final yet: a member may lack them
@@ -76,8 +76,17 @@ func (b *Book) Load(s Snapshot) error {
 		b.left[state.Assembled]++
 	}
 	for _, m := range s.Missing {
+		if b.left[m.Assembled] > 0 {
+			b.late[m.Assembled] = nil
+			continue
+		}
 		b.landed[m.Assembled] = landing{Intent: m.Intent, number: m.Number}
 		b.missing[m.Assembled] = true
+	}
+	for _, state := range s.States {
+		if left, is := b.late[state.Assembled]; is {
+			b.late[state.Assembled] = append(left, state.ID)
+		}
 	}
 	for _, id := range s.Early {
 		b.spent[id] = true

@@ -37,12 +37,34 @@ func (b *Book) Forgo(all ...ledger.Hash) {
 	}
 }
 
-// Late returns the states of attempts that were heard after they were final, since it was last asked. If what has spent one was given up by
-// then, it seems to be there for ever.
-func (b *Book) Late() []ledger.StateID {
-	late := b.late
-	b.late = nil
-	return late
+// Late returns the attempts that were heard after they were final, and of which states are left, until they are Vouched for. If what has
+// spent a state was given up by then, it seems to be there for ever. A store has them as Missing until then, beside their states: a
+// start has the same doubts.
+func (b *Book) Late() []ledger.Hash { return sorted(b.late) }
+
+// LeftOf returns the states of attempts that are Late.
+func (b *Book) LeftOf(late []ledger.Hash) (states []ledger.StateID) {
+	for _, h := range late {
+		states = append(states, b.late[h]...)
+	}
+	return states
+}
+
+// Vouch says of attempts that are Late that what seems to be left of them is.
+func (b *Book) Vouch(late ...ledger.Hash) {
+	for _, h := range late {
+		if _, is := b.late[h]; is {
+			delete(b.late, h)
+			b.change.missing.remove(h)
+		}
+	}
+}
+
+// doubt notes that an attempt is Late. Of one of which nothing is left there is no doubt.
+func (b *Book) doubt(a *attempt) {
+	if b.late[a.assembled] = a.states; b.left[a.assembled] == 0 {
+		b.Vouch(a.assembled)
+	}
 }
 
 // recall forgets the states that are Early: no attempt is missing that creates one, or has spent one that is Gone.

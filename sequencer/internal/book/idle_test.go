@@ -59,7 +59,8 @@ func TestABookIsIdleOnceAllIsFinal(t *testing.T) {
 				second = whole(2, "b")
 			}
 		}, false},
-		{"heard late", func() { hears(t, b, second) }, true},
+		{"heard late, and in doubt", func() { hears(t, b, second) }, false},
+		{"vouched for", func() { b.Vouch(b.Late()...) }, true},
 	} {
 		if step.do(); b.Idle() != step.idle {
 			t.Errorf("%s: idle is %v, want %v", step.name, b.Idle(), step.idle)

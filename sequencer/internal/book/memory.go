@@ -222,6 +222,7 @@ func (b *Book) settleInput(id ledger.StateID) {
 // takeFrom counts a state less of a final attempt. Who lacks its contents needs them as long as one is there.
 func (b *Book) takeFrom(creator ledger.Hash) {
 	if b.left[creator]--; b.left[creator] <= 0 {
+		b.Vouch(creator)
 		delete(b.left, creator)
 		b.change.spent[creator] = struct{}{}
 	}

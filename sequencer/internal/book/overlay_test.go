@@ -242,6 +242,7 @@ func TestGone(t *testing.T) {
 			lands(t, b)
 		}
 		hears(t, b, whole(2, "c", id))
+		b.Vouch(b.Late()...)
 		stores(t, b, disk)
 		if b.Unspent(id) || !b.Unspent(output(whole(2, "c", id), 0)) || len(b.Missing())+len(disk.Missing) > 0 {
 			t.Errorf("%s: heard late, what has spent it does not count", name)

@@ -249,10 +249,26 @@ func (w *world) store() {
 		}
 	}
 	w.compareSpent()
-	want := w.truth.snapshot(w.chain)
+	want, late := w.truth.snapshot(w.chain), w.book.Late()
+	for _, h := range late { // they are stored beside their states, until they are vouched for
+		if !slices.ContainsFunc(w.disk.Missing, func(m Missing) bool { return m.Assembled == h }) || len(w.book.LeftOf(late)) < len(late) {
+			w.Fatalf("%v is in doubt, and not stored so", h)
+		}
+		want.Missing = append(want.Missing, Missing{w.attempt(h).Attempt.Intent, h, w.landedIn(h)})
+	}
+	slices.SortFunc(want.Missing, func(a, b Missing) int { return slices.Compare(a.Assembled[:], b.Assembled[:]) })
+	if w.chance.IntN(2) == 0 {
+		w.book.Vouch(late...)
+	}
 	if got := w.disk; got.Number != want.Number || !slices.EqualFunc(got.States, want.States, same) || !slices.Equal(got.Missing, want.Missing) || !slices.Equal(got.Early, want.Early) {
 		w.Fatalf("stored\n%v\nwant\n%v", got, want)
 	}
+}
+
+// landedIn returns the block that has an attempt.
+func (w *world) landedIn(h ledger.Hash) uint64 {
+	at, _ := w.truth.landedAt(w.chain, h)
+	return at
 }
 
 // compareSpent compares the attempts whose contents may go with those that are final and have no state left there.
@@ -281,7 +297,9 @@ func (w *world) restart() {
 		}
 	}
 	for _, m := range w.disk.Missing { // what was heard since, and not stored
-		delete(stored, m.Assembled)
+		if !slices.ContainsFunc(w.disk.States, func(s domain.State) bool { return s.Assembled == m.Assembled }) {
+			delete(stored, m.Assembled)
+		}
 	}
 	w.begin(w.truth.most)
 	w.truth.know, w.truth.final, w.truth.top, w.truth.gone = stored, w.disk.Number, w.disk.Number, maps.Clone(w.stored)

@@ -16,12 +16,11 @@ type absent struct {
 	fetchAt      time.Duration // when it is looked again what is lacked
 	despairAt    time.Duration // when the ledger is asked again about what is asked for in vain
 	despairPause time.Duration
-	doubting     bool             // the ledger is being asked which attempts can be given up
-	doubted      book.Missing     // the last one that it was asked about
-	forgone      bool             // attempts were given up, or are about to be; or an earlier start may have done so
-	late         []ledger.StateID // that were heard late, until the ledger has said which of them it has
-	lateAt       time.Duration    // when it is asked about them
-	lateAsked    bool             // it is being asked
+	doubting     bool          // the ledger is being asked which attempts can be given up
+	doubted      book.Missing  // the last one that it was asked about
+	forgone      bool          // attempts were given up, or are about to be; or an earlier start may have done so
+	lateAt       time.Duration // when the ledger is asked about what was heard late
+	lateAsked    bool          // it is being asked
 }
 
 // hearContents takes the contents of attempts.
@@ -29,8 +28,8 @@ func (b *absent) hearContents(all []wire.Whole) {
 	for _, w := range all {
 		_, _ = b.of.Book.Hear(w) // what makes no sense is not taken
 	}
-	b.of.keepBook()
 	b.reconcileLate()
+	b.of.keepBook()
 }
 
 // fetchMissing asks members for attempts that have landed and whose contents the node lacks: their owner, then the others in

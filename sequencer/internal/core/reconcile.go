@@ -19,7 +19,7 @@ type inquiry struct {
 	final   uint64
 	states  []ledger.StateID // that were created up to that block
 	missing []book.Missing   // that landed up to that block
-	late    int              // so many of those that were heard late are decided with it
+	late    []ledger.Hash    // attempts that were heard late, and are decided with it
 }
 
 // reconcileStates asks the ledger which states a final block still has, of those that were created in a block that is final for
@@ -36,18 +36,18 @@ func (b *absent) reconcileStates(states []ledger.StateID, missing []book.Missing
 	b.inquireLedger(q)
 }
 
-// reconcileLate asks the ledger about states that were heard late, until it has answered: what has spent them may be among what was given up.
+// reconcileLate asks the ledger what is left of attempts that were heard late, until it has answered: what has spent their states may be
+// among what was given up. Where nothing was given up there is nothing to ask, and what a block has spent since was there.
 func (b *absent) reconcileLate() {
-	if late := b.of.Book.Late(); b.forgone {
-		b.late = append(b.late, late...)
-	}
-	if b.lateAsked || b.of.core.now < b.lateAt {
+	late := b.of.Book.Late()
+	if len(late) == 0 || b.lateAsked || b.of.core.now < b.lateAt {
 		return
 	}
 	_, final := b.of.Book.Height()
-	q := inquiry{final: final, states: b.of.Book.Settled(b.late), late: len(b.late)}
-	if len(q.states) == 0 { // all of them are spent
-		b.late = nil
+	q := inquiry{final: final, states: b.of.Book.Settled(b.of.Book.LeftOf(late)), late: late}
+	if !b.forgone || len(q.states) == 0 {
+		b.of.Book.Vouch(late...)
+		b.of.keepBook()
 		return
 	}
 	b.lateAsked, b.lateAt = true, b.of.core.now+betweenAsks
@@ -100,15 +100,16 @@ func (b *absent) inquireLedger(q inquiry) {
 			}
 			b.of.Book.Gone(slices.DeleteFunc(states, a.Final.Unspent)...)
 			b.of.Book.Forgo(over...)
+			if len(q.states) == 0 {
+				b.of.Book.Vouch(q.late...)
+			}
 			b.of.keepBook()
 		}
 		switch more := len(q.states) > 0 || len(q.missing) > 0 && (len(lost) == 0 || len(over) > 0); {
 		case useful && more:
 			b.inquireLedger(q)
-		case q.late > 0:
-			if b.lateAsked = false; useful {
-				b.late = b.late[q.late:]
-			}
+		case len(q.late) > 0:
+			b.lateAsked = false
 		case doubts:
 			b.doubting = false
 		}

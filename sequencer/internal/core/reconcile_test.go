@@ -298,6 +298,50 @@ func TestWhatAnEarlierStartGaveUpIsGone(t *testing.T) {
 	}
 }
 
+// P12: the same holds if the node is killed between the last of the contents and the ledger's answer: what is stored has the doubt, so that the
+// next start asks too. Once that is answered no later one does.
+func TestADoubtOutlivesAStart(t *testing.T) {
+	t.Parallel()
+	a := newAway(t, 2) // the second has spent the state of the first, and an earlier start has given it up
+	stored := book.Snapshot{Number: 9, Missing: []book.Missing{{Intent: a.attempt[0].Attempt.Intent, Assembled: a.named(0), Number: 1}}}
+	hears := Received{From: "alice", Message: request(wire.Attempts{Attempts: a.attempt[:1]})}
+	hears.Message.Request.Incarnation = wire.Incarnation{3} // of its requests for contents
+	for start, want := range []struct {
+		does   Input
+		asks   bool
+		states int
+	}{{hears, true, 1}, {Tick{}, true, 0}, {Tick{}, false, 0}} {
+		opened, err := newCore("alice", declared("alice")).Open("k", Read{Lineage: 1, Stored: Stored{Book: stored}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.desk = &desk{opened.contract, t}
+		a.step(opened)
+		a.step(want.does)
+		question, asks := next[ReadFinal](a.desk)
+		if asks && start > 0 { // the first one is killed before
+			a.step(Answered{ID: question.ID, Final: asOf{number: 9}})
+		}
+		for _, id := range slices.Sorted(maps.Keys(a.core.writing)) {
+			stored = afterwards(stored, a.core.writing[id].Change.Book)
+		}
+		if states := len(a.Book.States()); asks != want.asks || states != want.states {
+			t.Errorf("start %d: it asks the ledger %v, and %d states are there; want %v and %d", start, asks, states, want.asks, want.states)
+		}
+	}
+}
+
+// afterwards is what a store has once a change is written.
+func afterwards(s book.Snapshot, c *book.Change) book.Snapshot {
+	if c == nil {
+		return s
+	}
+	s.Number = c.Number
+	s.Missing = slices.DeleteFunc(append(s.Missing, c.Missing...), func(m book.Missing) bool { return slices.Contains(c.Heard, m.Assembled) })
+	s.States = slices.DeleteFunc(append(s.States, c.Added...), func(st domain.State) bool { return slices.Contains(c.Removed, st.ID) })
+	return s
+}
+
 // The ledger is asked about what has landed up to the final block, that block included, and about nothing later: its answer
 // would be of a block that may not have it.
 func TestWhatIsFinalIsAskedAbout(t *testing.T) {
