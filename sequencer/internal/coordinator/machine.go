@@ -22,9 +22,10 @@ type Machine struct {
 	members  []*member                  // in the contract's order
 	works    map[ledger.Intent]*work    // all that is not over
 	flight   *flight
-	blocks   map[uint64][]*work // in a block that is not final
-	lasting  map[uint64][]*work // whose grant has a last block
-	seen     uint64             // blocks and reorganisations
+	blocks   map[uint64][]*work       // in a block that is not final
+	lasting  map[uint64][]*work       // whose grant has a last block
+	strange  map[uint64][]ledger.Hash // what others have landed in a block that is not final, and is not on board
+	seen     uint64                   // blocks and reorganisations
 	seats    uint64
 	inFlight int      // attempts of this node on board that are in no block
 	ready    []*work  // endorsed, perhaps not ready any more
@@ -93,7 +94,7 @@ type client struct {
 func New(c Config) *Machine {
 	m := &Machine{
 		set: c.withDefaults(), head: c.Head, clients: map[ledger.Account]*client{}, works: map[ledger.Intent]*work{},
-		flight: newFlight(), blocks: map[uint64][]*work{}, lasting: map[uint64][]*work{}, asks: map[uint64]*ask{}, stores: map[uint64][]*work{},
+		flight: newFlight(), blocks: map[uint64][]*work{}, lasting: map[uint64][]*work{}, strange: map[uint64][]ledger.Hash{}, asks: map[uint64]*ask{}, stores: map[uint64][]*work{},
 		lesser: map[ledger.Account]time.Duration{}, asked: map[ledger.Account]question{}, orders: map[ranking.Range][]string{}, number: c.Number,
 		ended: map[string]uint64{},
 	}

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/conchhq/conch/sequencer/internal/grants"
@@ -74,7 +75,11 @@ func (m *Machine) foreign(f ledger.Fact) {
 		_, made := m.flight.creates[id]
 		touches = touches || made
 	}
-	if !touches || m.inheritedOf(f.Intent, f.Assembled) != nil {
+	switch {
+	case m.inheritedOf(f.Intent, f.Assembled) != nil:
+		return
+	case !touches:
+		m.strange[m.head] = append(m.strange[m.head], f.Assembled)
 		return
 	}
 	w := m.importOf(whole, f.Assembled)
@@ -95,6 +100,7 @@ func (m *Machine) settle() {
 			delete(list, n)
 		}
 	}
+	maps.DeleteFunc(m.strange, func(n uint64, _ []ledger.Hash) bool { return n <= deepest })
 }
 
 // expire has what is dispatched reviewed at once when the last block of some of it is there: what waits in the submitter
@@ -174,7 +180,25 @@ func (m *Machine) rewind(to uint64) {
 		}
 		delete(m.blocks, n)
 	}
+	for _, n := range slices.Sorted(maps.Keys(m.strange)) {
+		if n > to {
+			for _, h := range m.strange[n] {
+				m.comesBack(h)
+			}
+			delete(m.strange, n)
+		}
+	}
 	m.head = min(m.head, to)
+}
+
+// comesBack waits for what others have landed in a block that is gone, while this node coordinates. It is on its way again, and may have been
+// handed over: then it was in a block, and nothing was noted.
+func (m *Machine) comesBack(assembled ledger.Hash) {
+	whole, is := m.set.Book.Whole(assembled)
+	if own := m.works[whole.Attempt.Intent]; !is || !m.tenure.active || own != nil && own.assembled == assembled {
+		return
+	}
+	m.lastsAgain(m.importOf(whole, assembled))
 }
 
 // load takes what was dispatched before this start. It is submitted again (P40) when this node has followed the ledger to
