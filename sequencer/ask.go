@@ -95,9 +95,13 @@ func (n *Node) ticket(w waiting) uint64 {
 	return n.tickets
 }
 
-// take returns what waits under a number, which waits no more.
+// take returns what waits under a number, which waits no more. Nobody waits for a second answer: that is a fault of the core, which
+// the log names, and no reason for the process to end.
 func (n *Node) take(ticket uint64) waiting {
-	w := n.waiting[ticket]
-	delete(n.waiting, ticket)
+	w, waits := n.waiting[ticket]
+	if delete(n.waiting, ticket); !waits {
+		n.cfg.Log.Error("a user is answered twice, which is a fault of conch: the second answer is dropped", "ticket", ticket)
+		return waiting{do: func() {}, busy: func() {}, accepted: func(core.Accepted) {}, again: func(core.Submit) {}}
+	}
 	return w
 }

@@ -67,13 +67,16 @@ func (n *node) act(a core.Act) {
 		n.following = 0
 	case core.Reached:
 		do := n.reached[a.Ticket]
-		delete(n.reached, a.Ticket)
-		do()
+		if delete(n.reached, a.Ticket); n.answersOnce(a.Ticket, do != nil) {
+			do()
+		}
 	case core.Busy: // its user asks again
 		n.r.Stats["busy"]++
 		delete(n.reached, a.Ticket)
 	case core.Accepted:
-		n.answers[a.Ticket](a)
+		if tell := n.answers[a.Ticket]; n.answersOnce(a.Ticket, tell != nil) {
+			tell(a)
+		}
 	case core.Again:
 		n.reach(func() { n.feed(a.Submit) })
 	case core.Finished:

@@ -26,6 +26,11 @@ func (n *node) owes(then func(core.Accepted)) uint64 {
 	return n.tickets
 }
 
+// answersOnce reports whether somebody waits for the answer to a ticket. Nobody waits for a second one.
+func (n *node) answersOnce(ticket uint64, waits bool) bool {
+	return n.r.Check(waits, OneAnswer, "%s answers ticket %d, for which nobody waits", n.name, ticket)
+}
+
 // handIn has the node take what a user asks for.
 func (n *node) handIn(w *wish) {
 	n.reach(func() {

@@ -156,6 +156,18 @@ func TestSkipsGoOn(t *testing.T) {
 	}
 }
 
+// I10: a user's ticket is answered once. A second answer is a violation with a name, and does not end the world.
+func TestATicketIsAnsweredTwice(t *testing.T) {
+	worldtest.Whole(t)
+	t.Parallel()
+	if patchedtest.Elsewhere(t, "sequence-per-intent") {
+		return
+	}
+	if r := committee.Run(committee.Config{Seed: 3, Break: "sequence-per-intent"}); !r.Has(committee.OneAnswer) {
+		t.Errorf("no ticket is answered twice without the rule sequence-per-intent: %+v", r.Violations)
+	}
+}
+
 // Equal configurations give equal runs.
 func TestRunsAreEqual(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"log/slog"
 	"slices"
 	"time"
 
@@ -103,8 +104,9 @@ func (c *Core) takeInput(in Input) {
 		c.writesDurable(in)
 	case Answered:
 		then := c.asked[in.ID]
-		delete(c.asked, in.ID)
-		then(in)
+		if delete(c.asked, in.ID); c.awaits(then != nil, in.ID) {
+			then(in)
+		}
 	default:
 		c.hearOthers(in)
 	}
@@ -138,11 +140,21 @@ func (c *Core) askQuestion(then func(Answered)) uint64 {
 	return c.number
 }
 
+// awaits reports whether something waits for an answer. Nothing waits for a second one: that is a fault of the shell, which the log names.
+func (c *Core) awaits(waits bool, number uint64) bool {
+	if !waits {
+		c.act(Say{slog.LevelError, "what is asked once is answered twice, which is a fault of conch: the second answer is dropped", []any{"number", number}})
+	}
+	return waits
+}
+
 // writesDurable takes what is durable. An intent whose key has another row is told to the one that has stored it.
 func (c *Core) writesDurable(in Written) {
 	for _, id := range in.IDs {
-		w := c.writing[id]
-		delete(c.writing, id)
+		w, waits := c.writing[id]
+		if delete(c.writing, id); !c.awaits(waits, id) {
+			continue
+		}
 		var of []ledger.Sequence
 		for _, t := range in.Twice {
 			if w.Change.Sender != nil && t.Contract == w.Change.Contract && hasIntent(*w.Change.Sender, t.Sequence) {

@@ -149,3 +149,14 @@ func TestGrantsThatAreNotNeededAreNotVerified(t *testing.T) {
 		t.Errorf("%d are to be verified, and one is %+v", len(v.Needed), one)
 	}
 }
+
+// An answer that nobody waits for is named in the log, and nothing else comes of it.
+func TestASecondAnswerIsDropped(t *testing.T) {
+	t.Parallel()
+	for what, in := range map[string]Input{"an answer": Answered{ID: 99}, "a write": Written{IDs: []uint64{99}}} {
+		d := newDesk(t, "alice", declared("alice"))
+		if d.step(in); d.lines("answered twice") != 1 || len(d.core.out.Acts) != 1 {
+			t.Errorf("%s comes twice, and this is done: %+v", what, d.core.out.Acts)
+		}
+	}
+}
