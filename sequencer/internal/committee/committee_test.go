@@ -54,6 +54,8 @@ func TestFormerFaults(t *testing.T) {
 		"a handover of an earlier range was answered late":      {Seed: 9120, Nodes: 2, Needed: 2, Intents: 40, Faults: time.Minute},
 		"intents of which a restored database knows nothing":    {Seed: 6070, Nodes: 6, Needed: 6, Intents: 40, Faults: time.Minute},
 		"a state whose spender an earlier start had given up":   {Seed: 978, Nodes: 5, Needed: 3, Range: 10, Intents: 40, Faults: time.Minute},
+		"what was handed over was in a block that is gone":      {Seed: 20443, Nodes: 3, Needed: 2, Intents: 40, Faults: time.Minute},
+		"a coordinator was left out after it had caught up":     {Seed: 14, Scene: "few"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -84,6 +84,7 @@ func (k *contract) makeMachines(read Read) error {
 	senders := sender.Config{
 		Self: cfg.Self, Contract: d, Committee: &k.committee, Scheme: k.set.Scheme, Rules: k.set.Rules, Book: k.Book,
 		Incarnation: k.owns, Lineage: read.Lineage, Secret: cfg.Secret, NudgeAfter: k.set.NudgeAfter, Watch: k.watchPassage,
+		Said:  func(a ledger.Account) uint64 { return k.place.heard[a].final },
 		Share: len(d.Members) > 1, Load: sender.Load{Final: k.after, Head: max(read.Head, k.after), Intents: read.Stored.Intents},
 	}
 	endorsers := endorser.Config{Contract: *d, Committee: k.committee, Book: k.Book, Final: k.after - min(k.after, d.Depth)}

@@ -41,6 +41,9 @@ type Config struct {
 	// member: the node answers the action Share with Shared.
 	Share bool
 
+	// Said, if there is one, returns the last final block of which a node has spoken; 0: of none.
+	Said func(ledger.Account) uint64
+
 	// Watch, if there is one, is told of each step of an intent, within the machine's Step.
 	Watch func(Passage)
 }

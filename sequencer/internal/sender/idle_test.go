@@ -205,6 +205,37 @@ func TestALandingEndsALeave(t *testing.T) {
 	}
 }
 
+// A coordinator that was behind when nothing landed by it is asked again as soon as it says that it has caught up; and once only, until
+// something lands by it, since it may lie.
+func TestACoordinatorThatHasCaughtUp(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		behind uint64 // when it is left out
+		times  int    // that it is
+		free   bool   // when it says that it is not behind
+	}{"it was behind": {9, 1, true}, "it was not": {4, 1, false}, "it was once more": {9, 2, false}} {
+		l, behind := newLeaving(t, "move x y"), c.behind
+		l.m.cfg.Said = func(ledger.Account) uint64 { return l.m.final() - min(behind, l.m.final()-1) }
+		isOut := func() bool { return slices.Contains(l.m.Idlers(), "a") }
+		for n := range c.times {
+			behind = c.behind
+			for range 40 {
+				if !isOut() {
+					l.passes(time.Second, time.Second, func() { l.play("accepted a") })
+				}
+			}
+			if l.passes(2*time.Second, time.Second, func() {}); !isOut() {
+				t.Errorf("%s: it is not left out while it is behind, time %d", what, n+1)
+			}
+			behind = 0
+			l.passes(time.Second, time.Second, func() {})
+		}
+		if isOut() == c.free {
+			t.Errorf("%s: it is left out %v when it says that it is not behind", what, isOut())
+		}
+	}
+}
+
 // A coordinator that has more than one request can hold is left alone while it dispatches some: the others have to wait.
 func TestABusyCoordinatorGoesOn(t *testing.T) {
 	t.Parallel()

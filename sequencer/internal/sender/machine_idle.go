@@ -47,7 +47,7 @@ const manyBlocks = 4
 // forgive takes back what was held against others while this node was behind: no coordinator can use a grant of long ago.
 func (m *Machine) forgive() {
 	for _, p := range m.listed {
-		p.idle, p.idles = 0, 0
+		p.acquit()
 		m.spare(p, 0)
 	}
 }
@@ -56,7 +56,7 @@ func (m *Machine) forgive() {
 func (m *Machine) landedBy(it *intent, assembled ledger.Hash) {
 	for _, g := range it.given {
 		if p := m.peers[g.to]; p != nil && g.Assembled == assembled {
-			p.idle, p.idles = 0, 0
+			p.acquit()
 			m.begins(&p.landed, 0)
 		}
 	}
@@ -104,10 +104,31 @@ func (m *Machine) ranOut(it *intent) {
 // leaveOut leaves a coordinator out by which nothing lands, for twice as long, and for longer each time until something does: perhaps
 // nobody could have done more.
 func (m *Machine) leaveOut(p *peer) {
+	p.late = !p.caught && m.isBehind(p)
 	p.idles++
 	p.idle = m.now + m.cfg.Patience<<min(p.idles, 8)
 	m.lose(p)
 	m.do(Blame{Member: p.account, For: LandsNothing})
+}
+
+// acquit holds nothing against a node any more.
+func (p *peer) acquit() { p.idle, p.idles, p.late, p.caught = 0, 0, false, false }
+
+// isBehind reports whether a node itself speaks of a block that is long final here: what it builds on may be gone.
+func (m *Machine) isBehind(p *peer) bool {
+	said := m.final()
+	if m.cfg.Said != nil {
+		said = m.cfg.Said(p.account)
+	}
+	return said > 0 && said+manyBlocks < m.final()
+}
+
+// catchesUp ends the time for which a node is left out that was behind when nothing landed by it, and is not any more. Otherwise it would
+// have the work of others, and another node that of this one, long after the reason is gone: two that coordinate at once take each
+// other's states. It may lie, so that is so once until something lands by it.
+func (m *Machine) catchesUp(p *peer) {
+	p.late, p.caught, p.idle = false, true, 0
+	m.spare(p, 0)
 }
 
 // shuns reports whether a node is left out for what it has done, or has not. It is asked all the same if there is no other.

@@ -41,6 +41,8 @@ func (m *Machine) tick() {
 			m.lose(p)
 		case m.leavesAlone(p, news):
 			m.leaveOut(p)
+		case p.late && !m.isBehind(p):
+			m.catchesUp(p)
 		}
 	}
 	m.nudge()
