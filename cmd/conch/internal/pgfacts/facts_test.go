@@ -16,7 +16,6 @@ import (
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/runtest"
@@ -24,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
+		return pgmint.Tables.Up(ctx, conn, nil)
 	})
 	pgtest.Main(m)
 }
@@ -282,7 +281,7 @@ func TestSchemaVersions(t *testing.T) {
 	db := pgtest.New(t)
 	admin := db.Connect(t)
 	newer := func(n int) {
-		run(t, admin, fmt.Sprintf(`INSERT INTO conch.schema_version (version, name, checksum) VALUES (%d, 'later', 'x')`, pgmint.SchemaMax+n))
+		run(t, admin, fmt.Sprintf(`INSERT INTO conch.schema_version (version, name, checksum) VALUES (%d, 'later', 'x')`, pgmint.Tables.Newest()+n))
 	}
 	newer(1)
 	expect(t, judge(t, db.URL), want{"schema", doctor.Warn, "upgrade this program"})

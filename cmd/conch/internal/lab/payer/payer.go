@@ -102,7 +102,7 @@ func (p *Payer) openTables(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	err = pgstore.Up(ctx, conn, func(string) {})
+	err = pgstore.Tables.Up(ctx, conn, nil)
 	if err = errors.Join(err, conn.Close(ctx)); err != nil {
 		return err
 	}
