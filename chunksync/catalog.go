@@ -16,11 +16,11 @@ import (
 const ChunkSize = 1 << 20
 
 const (
-	// MaxCatalog limits an encoded catalog, in bytes. It allows for about 400 GB of files.
-	MaxCatalog = 32 << 20
-	maxRoom    = MaxCatalog - 256 // for its files: the rest is their version
-	// MaxName limits the name of a file, in bytes.
-	MaxName = 512
+	// maxCatalog limits an encoded catalog, in bytes. It allows for about 400 GB of files.
+	maxCatalog = 32 << 20
+	maxRoom    = maxCatalog - 256 // for its files: the rest is their version
+	// maxName limits the name of a file, in bytes.
+	maxName = 512
 )
 
 // Hash is the SHA-256 of a chunk, and its name.
@@ -124,8 +124,8 @@ func pieces(size int64) int64 { return size/ChunkSize + min(1, size%ChunkSize) }
 func checkName(name string) error {
 	fault := func(why string) error { return &NameError{Name: name, Why: why} }
 	switch {
-	case name == "" || len(name) > MaxName:
-		return fault(fmt.Sprintf("must have 1 to %d bytes", MaxName))
+	case name == "" || len(name) > maxName:
+		return fault(fmt.Sprintf("must have 1 to %d bytes", maxName))
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsRune(name, '\\'):
 		return fault("must be UTF-8 without control characters and backslashes")
 	}

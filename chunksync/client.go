@@ -38,7 +38,7 @@ func (c *client) ask(ctx context.Context, peer, path string, body any, out *held
 	if err != nil {
 		return err
 	}
-	answered, err := c.exchange(ctx, http.MethodPost, peer, path, bytes.NewReader(text), int64(len(text)), MaxCatalog)
+	answered, err := c.exchange(ctx, http.MethodPost, peer, path, bytes.NewReader(text), int64(len(text)), maxCatalog)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c *client) send(ctx context.Context, peer string, h Hash) error {
 }
 
 func (c *client) catalog(ctx context.Context, peer string) (catalog, error) {
-	text, err := c.exchange(ctx, http.MethodGet, peer, "/catalog", nil, 0, MaxCatalog)
+	text, err := c.exchange(ctx, http.MethodGet, peer, "/catalog", nil, 0, maxCatalog)
 	if err != nil {
 		return catalog{}, err
 	}

@@ -40,7 +40,7 @@ const (
 func limitOf(r *http.Request) int64 {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/catalog"):
-		return MaxCatalog + maxPromise
+		return maxCatalog + maxPromise
 	case strings.Contains(r.URL.Path, "/chunks/"):
 		return ChunkSize
 	}
