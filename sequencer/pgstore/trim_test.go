@@ -126,5 +126,3 @@ func TestTrimReadsWhatItForgets(t *testing.T) {
 
 // last is the number of an intent as it is stored.
 func last(n uint64) []byte { b := number(n).Bytes(); return b[:] }
-
-func name(n int) []byte { h := hashed(n); return h[:] }
