@@ -59,11 +59,11 @@ func (f File) same(o File) bool {
 	return f.Size == o.Size && slices.Equal(f.Chunks, o.Chunks)
 }
 
-// catalog is all files at one version.
+// catalog is all files at one version. On the disk and on the wire a tenure is called reign.
 type catalog struct {
-	Tenure Tenure
-	Seq    int64
-	Files  map[string]File
+	Tenure Tenure          `json:"reign"`
+	Seq    int64           `json:"seq"`
+	Files  map[string]File `json:"files"`
 }
 
 func (c catalog) Version() Version { return Version{Epoch: c.Tenure.Epoch, Seq: c.Seq} }
@@ -74,15 +74,8 @@ func (c catalog) write(name string, f *File) change {
 	return change{Tenure: c.Tenure, From: c.Seq, Seq: c.Seq + 1, Files: map[string]*File{name: f}}
 }
 
-// catalogJSON is a catalog on the disk and on the wire, where a tenure is called reign.
-type catalogJSON struct {
-	Tenure Tenure          `json:"reign"`
-	Seq    int64           `json:"seq"`
-	Files  map[string]File `json:"files"`
-}
-
 // encode returns the catalog as JSON, names sorted.
-func (c catalog) encode() ([]byte, error) { return json.Marshal(catalogJSON(c)) }
+func (c catalog) encode() ([]byte, error) { return json.Marshal(c) }
 
 // room returns the bytes that a file takes in an encoded catalog.
 func room(name string, f File) int {
@@ -93,11 +86,10 @@ func room(name string, f File) int {
 
 // parseCatalog reads and checks an encoded catalog that may come from anywhere.
 func parseCatalog(text []byte) (catalog, error) {
-	var in catalogJSON
-	if err := decode(text, &in); err != nil {
+	var c catalog
+	if err := decode(text, &c); err != nil {
 		return catalog{}, fmt.Errorf("not a catalog: %w", err)
 	}
-	c := catalog(in)
 	if c.Seq < 0 {
 		return c, fmt.Errorf("the catalog's seq %d is below 0", c.Seq)
 	}

@@ -22,7 +22,7 @@ var errOther = errors.New("another node answers at the peer's URL")
 
 func (c *client) promise(ctx context.Context, peer string) (held Version, damaged bool, err error) {
 	var out heldAnswer
-	err = c.ask(ctx, peer, "/promise", promiseRequest{c.tenure, c.cfg.ID}, &out)
+	err = c.ask(ctx, peer, "/promise", promiseJSON{c.tenure, c.cfg.ID}, &out)
 	return out.Held, out.Damaged, err
 }
 
