@@ -26,7 +26,7 @@ const standIn = `
 
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		if err := pgstore.Tables.Up(ctx, conn, nil); err != nil {
+		if err := pgstore.Up(ctx, conn, nil); err != nil {
 			return err
 		}
 		_, err := conn.Exec(ctx, standIn)

@@ -1,7 +1,10 @@
 package pgstore
 
 import (
+	"context"
 	"embed"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg/migrate"
 )
@@ -16,4 +19,9 @@ var Tables = migrate.Tables{
 		SELECT (SELECT count(*) FROM conch.job_ready) + (SELECT count(*) FROM conch.job_later) + (SELECT count(*) FROM conch.job_waiting)
 		     + (SELECT count(*) FROM conch.job_taken), (SELECT count(*) FROM conch.job_dead)`,
 		"%d jobs have not ended and %d are dead: let workers end them, and retry or discard the dead ones"),
+}
+
+// Up migrates the tables to the latest version.
+func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
+	return Tables.Up(ctx, conn, progress)
 }

@@ -38,7 +38,7 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if n := scan[int](t, conn, `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'conch' AND c.relname ~ '^(cron|job)'`); n != 0 {
 		t.Errorf("%d things are left", n)
 	}
-	if err := pgstore.Tables.Up(t.Context(), conn, nil); err != nil {
+	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := pgstore.Tables.Status(t.Context(), conn); err != nil || len(all) != pgstore.Tables.Newest() || all[0].AppliedAt == nil {
