@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -16,8 +17,8 @@ import (
 // generalised birthday (Wagner 2002) another set with the same sum is found in minutes.
 //
 // It is a Merkle tree over the items' hashes, in the order of their places. Few items are a leaf, whose hash is that of theirs; more are
-// sixteen parts by the next four bits of their places, and the hash is that of the parts' hashes. So its shape says which items there are
-// and nothing of how they came, and one change costs the hashes of the parts that it is in: some four among 100,000 items. Hashes are
+// eight parts by the next three bits of their places, and the hash is that of the parts' hashes. So its shape says which items there are
+// and nothing of how they came, and one change costs the hashes of the parts that it is in: some six among 100,000 items. Hashes are
 // computed when they are asked for.
 //
 // A place is part of no hash: it comes of the item, so that equal sets have equal places. Places that many items share, or begin alike
@@ -28,12 +29,11 @@ type Tree struct {
 	all   part
 	hash  Hash
 	known bool // whether it is the hash of all
-	moved int  // changes since it was
 }
 
 const (
-	mostInLeaf = 16 // items, and parts of a fork
-	placeBits  = 4  // of a place, which say in which part it is
+	mostInLeaf = 8 // items, and parts of a fork
+	placeBits  = 3 // of a place, which say in which part it is
 	lowest     = 64 / placeBits
 	leafMark   = 0
 	forkMark   = 1
@@ -47,10 +47,10 @@ type part struct {
 }
 
 type fork struct {
-	text  [1 + mostInLeaf*sha256.Size]byte // forkMark and the hashes of the parts: none is zero
+	text  [1 + mostInLeaf*sha256.Size]byte // forkMark and the hashes of the parts: zero for one without an item
 	parts [mostInLeaf]part
-	stale uint16 // a bit for each part whose hash in the text is an old one
-	count int    // items
+	stale uint8 // a bit for each part whose hash in the text is an old one
+	count int   // items
 }
 
 type spot struct {
@@ -88,22 +88,45 @@ func PlaceOf(h Hash) (place uint64) {
 // Swap puts an item in the place of another one. Both are the SHA-256 of one; the zero hash is none. What is not there is not taken out.
 func (t *Tree) Swap(place uint64, before, after Hash) {
 	t.known = false
-	t.moved++
 	t.all.swap(spot{place, before}, spot{place, after}, 0)
 }
 
-// Hash returns the hash of all items. Two processors share the work where much has changed.
-func (t *Tree) Hash() Hash {
-	const fewest = 1_000 // changes for which other goroutines are worth their while
-	if t.moved > fewest && t.all.fork != nil {
-		var beside sync.WaitGroup
-		for i := range t.all.parts {
-			if of := t.all.parts[i].fork; of != nil {
-				beside.Go(func() { of.settle(new(int(math.MaxInt))) })
-			}
-		}
-		beside.Wait()
+// Fill adds many items with their places, as they come: what Swap does for each, with all processors.
+func (t *Tree) Fill(items iter.Seq2[uint64, Hash]) {
+	var parts [mostInLeaf][]spot
+	n := 0
+	for place, item := range items {
+		s := spot{place, item}
+		parts[s.part(0)] = append(parts[s.part(0)], s)
+		n++
 	}
+	if t.all.fork != nil || len(t.all.leaf) > 0 || n <= mostInLeaf {
+		for _, s := range slices.Concat(parts[:]...) {
+			t.Swap(s.place, Hash{}, s.item)
+		}
+		return
+	}
+	t.known, t.all.fork = false, newFork(n)
+	var beside sync.WaitGroup
+	for i := range parts {
+		if len(parts[i]) == 0 {
+			continue
+		}
+		t.all.stale |= 1 << i
+		beside.Go(func() {
+			slices.SortFunc(parts[i], spot.compare)
+			p := &t.all.parts[i]
+			if p.leaf = parts[i]; len(p.leaf) > mostInLeaf {
+				p.divide(1)
+				p.settle(new(int(math.MaxInt)))
+			}
+		})
+	}
+	beside.Wait()
+}
+
+// Hash returns the hash of all items.
+func (t *Tree) Hash() Hash {
 	t.Settle(math.MaxInt)
 	return t.hash
 }
@@ -117,7 +140,7 @@ func (t *Tree) Settle(most int) (done bool) {
 	if t.all.fork != nil && !t.all.settle(&most) {
 		return false
 	}
-	t.hash, t.known, t.moved = t.all.hash(), true, 0
+	t.hash, t.known = t.all.hash(), true
 	return true
 }
 
@@ -159,17 +182,22 @@ func (p *part) find(s spot) (at int, is bool) {
 	return slices.BinarySearchFunc(p.leaf, s, spot.compare)
 }
 
+func newFork(items int) *fork {
+	f := &fork{count: items}
+	f.text[0] = forkMark
+	return f
+}
+
 // divide makes a fork of a leaf.
 func (p *part) divide(depth int) {
-	f := &fork{count: len(p.leaf)}
-	f.text[0] = forkMark
+	f := newFork(len(p.leaf))
 	for rest := p.leaf; len(rest) > 0; {
 		i, n := rest[0].part(depth), 1
 		for n < len(rest) && rest[n].part(depth) == i {
 			n++
 		}
 		below := &f.parts[i]
-		below.leaf = slices.Clone(rest[:n])
+		below.leaf = rest[:n:n] // nobody else has them
 		if n > mostInLeaf && depth+1 < lowest {
 			below.divide(depth + 1)
 		}
@@ -193,7 +221,7 @@ func (p *part) join(all []spot) []spot {
 // settle brings the text up to date, with so many hashes, and reports whether it is.
 func (f *fork) settle(most *int) (done bool) {
 	for f.stale != 0 {
-		i := bits.TrailingZeros16(f.stale)
+		i := bits.TrailingZeros8(f.stale)
 		p := &f.parts[i]
 		if p.fork != nil && !p.settle(most) || *most <= 0 {
 			return false

@@ -24,10 +24,10 @@ func plain(all []spot, depth int) Hash {
 		return sha256.Sum256(text)
 	}
 	text = []byte{forkMark}
-	for i := range uint64(16) {
+	for i := range uint64(8) {
 		var below []spot
 		for _, s := range all {
-			if s.place>>(60-4*depth)&15 == i {
+			if s.place<<(3*depth)>>61 == i {
 				below = append(below, s)
 			}
 		}
@@ -90,18 +90,29 @@ func (g *grove) judge(t *testing.T) {
 	if got := g.tree.Hash(); got != want {
 		t.Fatalf("a tree of %d items says %s, and its items say %s", len(g.all), got.Short(), want.Short())
 	}
-	var again Tree
+	var again, filled Tree
 	rand.Shuffle(len(g.all), func(i, j int) { g.all[i], g.all[j] = g.all[j], g.all[i] })
 	for _, s := range g.all {
 		again.Swap(s.place, Hash{}, s.item)
 	}
-	if again.Hash() != want {
-		t.Fatal("in another order it is another hash")
+	half := len(g.all) / 2 * (len(g.all) % 2) // of every other one
+	for _, part := range [][]spot{g.all[:half], g.all[half:]} {
+		filled.Fill(func(yield func(uint64, Hash) bool) {
+			for _, s := range part {
+				if !yield(s.place, s.item) {
+					return
+				}
+			}
+		})
+	}
+	if again.Hash() != want || filled.Hash() != want {
+		t.Fatal("in another order, or at once, it is another hash")
 	}
 	for _, s := range g.all {
 		again.Swap(s.place, s.item, Hash{})
+		filled.Swap(s.place, s.item, Hash{})
 	}
-	if again.Hash() != (Hash{}) || again.all.fork != nil {
+	if again.Hash() != (Hash{}) || filled.Hash() != (Hash{}) || filled.all.fork != nil {
 		t.Fatal("nothing is left, and the tree says something")
 	}
 }
@@ -119,7 +130,7 @@ func TestATreeIsOfASet(t *testing.T) {
 	}
 }
 
-// Many items are hashed beside each other, or little by little, and it makes no difference.
+// Many items are hashed at once, or little by little, and it makes no difference.
 func TestALargeTree(t *testing.T) {
 	t.Parallel()
 	var g grove
@@ -164,14 +175,14 @@ func TestALeafIsNoFork(t *testing.T) {
 	t.Parallel()
 	var high, low Tree
 	for n := range uint64(2 * mostInLeaf) {
-		high.Swap(n<<59, Hash{}, sha256.Sum256(binary.AppendUvarint(nil, n)))
+		high.Swap(n<<60, Hash{}, sha256.Sum256(binary.AppendUvarint(nil, n)))
 	}
 	high.Hash()
 	for i := range uint64(mostInLeaf) {
 		low.Swap(i, Hash{}, high.all.parts[i].hash())
 	}
 	if low.Hash() == high.Hash() {
-		t.Error("sixteen items have the hash of others")
+		t.Error("eight items have the hash of others")
 	}
 	if low.all.fork != nil || high.all.fork == nil || !bytes.Equal(high.all.text[1:33], low.all.leaf[0].item[:]) {
 		t.Error("this test cannot fail")
@@ -191,7 +202,7 @@ func TestAChangeIsCheap(t *testing.T) {
 	for !tree.Settle(1) {
 		times++
 	}
-	if times < 3 || times > 4 { // sixteen to the power of four are more than there are
+	if times < 4 || times > 6 { // eight to the power of six are more than there are
 		t.Errorf("a change costs the hashes of %d parts", times)
 	}
 }

@@ -179,11 +179,13 @@ func (s *State) Restore(snapshot []byte) error {
 	if !is {
 		return malformed("it is no snapshot of " + Machine)
 	}
-	return s.fill(body)
+	var fault error
+	s.tree.Fill(func(yield func(uint64, txlog.Hash) bool) { fault = s.fill(body, yield) })
+	return fault
 }
 
 // fill reads the entries of a snapshot into an empty store.
-func (s *State) fill(entries []byte) error {
+func (s *State) fill(entries []byte, added func(uint64, txlog.Hash) bool) error {
 	var last []byte
 	for r := (reader{rest: entries}); len(r.rest) > 0; {
 		entry := r.rest
@@ -199,7 +201,9 @@ func (s *State) fill(entries []byte) error {
 		v := newHeld(entry)
 		s.values.add(v)
 		s.size += len(entry)
-		s.tree.Swap(placeOf(key), txlog.Hash{}, v.sum())
+		if !added(placeOf(key), v.sum()) {
+			return nil
+		}
 	}
 	return nil
 }
