@@ -150,6 +150,22 @@ func TestAScrubIsSpread(t *testing.T) {
 	}
 }
 
+// The hash of what is read is computed in parts, too, and no part takes longer than it should.
+func TestAReadingIsHashedInParts(t *testing.T) {
+	t.Parallel()
+	const parts = 20
+	r, _ := wide(2000).Read(false).(*reading)
+	all, hashing := 1, 0
+	for ; !r.Next(parts); all++ {
+		if len(r.rest) == 0 {
+			hashing++
+		}
+	}
+	if !r.tree.Settle(0) || hashing < 2 || all > parts {
+		t.Errorf("after %d parts, %d of them after all was read, it is hashed: %v", all, hashing, r.tree.Settle(0))
+	}
+}
+
 // What memory has lost spoils the copy within half of the entries to the next scrub, wherever it is.
 func TestASpreadScrubFindsWhatMemoryLost(t *testing.T) {
 	t.Parallel()
