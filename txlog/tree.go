@@ -62,7 +62,10 @@ type spot struct {
 func (s spot) part(depth int) int { return int(s.place << (placeBits * depth) >> (64 - placeBits)) }
 
 func (s spot) compare(other spot) int {
-	return cmp.Or(cmp.Compare(s.place, other.place), bytes.Compare(s.item[:], other.item[:]))
+	if s.place != other.place {
+		return cmp.Compare(s.place, other.place)
+	}
+	return bytes.Compare(s.item[:], other.item[:])
 }
 
 // Add adds an item.
