@@ -7,7 +7,7 @@ import (
 )
 
 // Mute keeps conch from sending notifications, or lets it again, as its triggers do while the server's
-// queue is half full. To fill that queue would take gigabytes.
+// queue is half full.
 func Mute(ctx context.Context, url string, mute bool) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
