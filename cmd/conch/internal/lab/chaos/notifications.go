@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 )
 
-// fillNotifications leaves no room in the server's queue of notifications. Then each scope is handed over, the doctor is asked, and the
-// leaders' lock sessions are ended: a commit that notified would fail.
+// fillNotifications leaves no room in the server's queue of notifications. Then the doctor is asked, a leader is drained, and the leaders'
+// lock sessions are ended: a commit that notified would fail.
 func fillNotifications(ctx context.Context, n *nemesis, in *Injection) (err error) {
 	n.screen.Status("%s: filling the queue", in.Fault)
 	if n.hog, err = pgrogue.FillNotifications(ctx, n.URL); err != nil {
@@ -27,18 +27,16 @@ func fillNotifications(ctx context.Context, n *nemesis, in *Injection) (err erro
 	if text := string(said); !strings.Contains(text, "100% full") || !strings.Contains(text, "conch chaos ear") {
 		return &stuckError{fmt.Sprintf("the queue of notifications is full, and conch doctor does not say so, or not who it is: %s %v", text, err)}
 	}
-	for scope, of := range map[string]work{Scope: rows, RunScope: children} {
-		before := n.w.last[of].epoch
-		err := n.obey(ctx, "drain", "--scope", scope)
-		if refused, is := errors.AsType[*refusedError](err); is {
-			err = &stuckError{refused.what}
-		}
-		if err == nil && !n.until(ctx, func() bool { return n.w.last[of].epoch > before }) {
-			err = &stuckError{fmt.Sprintf("nobody has followed on the leader of %s %s after it was drained", scope, n.cfg.patience())}
-		}
-		if err != nil {
-			return err
-		}
+	before := n.w.last[rows].epoch
+	err = n.obey(ctx, "drain", "--scope", Scope)
+	if refused, is := errors.AsType[*refusedError](err); is {
+		err = &stuckError{refused.what}
+	}
+	if err == nil && !n.until(ctx, func() bool { return n.w.last[rows].epoch > before }) {
+		err = &stuckError{fmt.Sprintf("nobody has followed on a leader %s after it was drained", n.cfg.patience())}
+	}
+	if err != nil {
+		return err
 	}
 	return depose(ctx, n, in)
 }
