@@ -81,7 +81,7 @@ var traits = []trait{
 	{FenceStream, "fences above READ COMMITTED that never pause, while leaders lose their sessions, drain and die", 1, alone, 0, 0},
 	{StrangeBytes, "programs, commands and operators with text that no database accepts", 1, alone, 0, 0},
 	{SilentAddress, "the address that was good falls silent while another one works, and back", 3, line, 1.5, 4},
-	{NotifyFull, "the queue of notifications full, while leaders are drained and lose their sessions; only with --only notify-full: before Postgres 17 it takes minutes and 8 GB of disk", 0, alone, 1, 2.5},
+	{NotifyFull, "the queue of notifications really full; drawn only by --only notify-full: before Postgres 17 it takes minutes and 8 GB", 0, alone, 1, 2.5},
 }
 
 // Kinds returns all kinds.
