@@ -1,28 +1,16 @@
 package pgstore_test
 
 import (
-	"context"
 	"errors"
-	"io/fs"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
-
-// SchemaMax is the version of the newest migration.
-func TestTheNewestMigrationIsKnown(t *testing.T) {
-	t.Parallel()
-	files, err := fs.Glob(pgstore.Migrations().Files, "*.up.sql")
-	if err != nil || len(files) != pgstore.SchemaMax {
-		t.Errorf("%d migrations, error %v; SchemaMax is %d, want the same", len(files), err, pgstore.SchemaMax)
-	}
-}
 
 // The tables cannot be removed while jobs have not ended. Without them a program says what is missing.
 func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
@@ -32,15 +20,11 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := s.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	down := func() error {
-		return migrate.Down(t.Context(), conn, migrate.Removal{Set: pgstore.Migrations(), Guard: func(ctx context.Context, tx pgx.Tx) error {
-			return pgstore.RefuseJobs(ctx, tx)
-		}})
-	}
+	down := func() error { return migrate.Down(t.Context(), conn, nil, pgstore.Tables) }
 	id := scan[int64](t, conn, `SELECT conch.job_add('q', 'work')`)
 	kill(t, conn, 1)
-	var jobs *pgstore.JobsError
-	if err := down(); !errors.As(err, &jobs) || jobs.Open+jobs.Dead != 2 {
+	var open *migrate.OpenError
+	if err := down(); !errors.As(err, &open) || open.Open[0]+open.Open[1] != 2 {
 		t.Errorf("with jobs: %v", err)
 	}
 	run(t, conn, `DELETE FROM conch.job_ready`)
@@ -48,9 +32,9 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := down(); err != nil {
 		t.Fatalf("job %d: %v", id, err)
 	}
-	var schema *pgstore.SchemaError
+	var schema *migrate.VersionError
 	if err := s.Check(t.Context()); !errors.As(err, &schema) || schema.Version != 0 {
-		t.Errorf("without tables: %v, want a SchemaError", err)
+		t.Errorf("without tables: %v, want a VersionError", err)
 	}
 	if n := scan[int](t, conn, `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'conch' AND c.relname ~ '^(cron|job)'`); n != 0 {
 		t.Errorf("%d things are left", n)
@@ -58,7 +42,7 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := pgstore.Status(t.Context(), conn); err != nil || len(all) != pgstore.SchemaMax || all[0].AppliedAt == nil {
+	if all, err := pgstore.Tables.Status(t.Context(), conn); err != nil || len(all) != pgstore.Tables.Newest() || all[0].AppliedAt == nil {
 		t.Errorf("the status is %+v, %v", all, err)
 	}
 }
@@ -98,18 +82,16 @@ func everything(t *testing.T, s *pgstore.Store) {
 	first := d.adopt(c)
 	d.write(first)
 	d.write(d.after(first, 1, 1, 2, 3, 4))
-	jobs, err := s.Take(t.Context(), worker, []string{"default"}, 5)
-	if err != nil || len(jobs) != 1 {
-		t.Fatalf("took %v, %v", jobs, err)
-	}
-	if err := s.Done(t.Context(), jobs[0].ID, 1, nil); err != nil {
-		t.Error(err)
-	}
-	if jobs, err = s.Take(t.Context(), worker, []string{"default"}, 5); err != nil || len(jobs) != 1 {
-		t.Fatalf("took %v, %v", jobs, err)
-	}
-	if err := s.Failed(t.Context(), jobs[0].ID, 1, pgstore.Failed, "no", 0, true); err != nil {
-		t.Error(err)
+	for _, outcome := range []string{"done", "dead"} {
+		got, err := s.Take(t.Context(), worker, []string{"default"}, schedule.Take{Most: 5})
+		if err != nil || len(got.Jobs) != 1 {
+			t.Fatalf("took %+v, %v", got, err)
+		}
+		key := got.Jobs[0].Key
+		if held, err := s.Look(t.Context(), worker.Scope, map[schedule.Key]string{key: "half"}); err != nil || len(held) != 1 {
+			t.Errorf("saw %+v, %v", held, err)
+		}
+		tell(t, s, of(key.ID, 1, outcome))
 	}
 	if done, err := s.Operate(t.Context(), pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}); err != nil || done != 1 {
 		t.Errorf("%d were retried, %v", done, err)

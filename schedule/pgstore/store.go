@@ -13,14 +13,16 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgpool"
 	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/internal/core"
 )
 
 // Store is the connections to the database that has crons and jobs. It is a [schedule.Store], and safe for concurrent use.
-type Store struct{ pools *pgpool.Pools }
+type Store struct {
+	pools *pgpool.Pools
+	at    Connection
+}
 
 var _ schedule.Store = (*Store)(nil)
 
@@ -36,20 +38,14 @@ func Open(ctx context.Context, at Connection, most int) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{pools: pools}, nil
+	return &Store{pools: pools, at: at}, nil
 }
 
 // Close closes the connections after the statements under way have ended.
 func (s *Store) Close() { s.pools.Close() }
 
-// Check returns a [*SchemaError] if this program cannot work with the tables.
-func (s *Store) Check(ctx context.Context) error {
-	version, err := migrate.Version(ctx, s.pools.Readers, Migrations())
-	if err == nil && !known.Fits(version) {
-		err = &SchemaError{Version: version}
-	}
-	return err
-}
+// Check returns an error that says why if this program cannot work with the tables.
+func (s *Store) Check(ctx context.Context) error { return Tables.Check(ctx, s.pools.Readers) }
 
 // Read implements [schedule.Store].
 func (s *Store) Read(ctx context.Context, r schedule.Read) (out schedule.Loaded, err error) {
