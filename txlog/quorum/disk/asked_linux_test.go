@@ -53,7 +53,6 @@ func TestWhatIsAskedOfTheDisk(t *testing.T) {
 	says("make another one", func() { must(second(disk.Create(context.Background(), path))) }, "sync log.new, sync log.new, sync log.new, sync log.new, sync ., sync log, read log anew")
 }
 
-
 // asked runs something in a thread of its own whose syncs are told before the system does them, and returns them, with the names below a folder.
 func asked(t *testing.T, folder string, do func()) (all []string) {
 	t.Helper()
