@@ -1,12 +1,16 @@
 package pgstore_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
@@ -98,7 +102,9 @@ func TestWhatAnAttemptSays(t *testing.T) {
 	if err := s.Done(t.Context(), id, 1, []byte(`"`+strings.Repeat("x", 70_000)+`"`)); !refused(err, "23514") {
 		t.Errorf("a result without limit: %v", err)
 	}
-	if _, err := conn.Exec(t.Context(), `SELECT conch.job_hold($1, 2)`, id); !refused(err, "CN021") {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := conn.Exec(ctx, `SELECT conch.job_hold($1, 2)`, id); !refused(err, "CN021") {
 		t.Errorf("another attempt than the one that goes on is held: %v", err)
 	}
 }
@@ -143,9 +149,8 @@ func TestDeadJobsComeBack(t *testing.T) {
 		t.Errorf("%d wait for their lane", n)
 	}
 	for i, id := range ids {
-		j := take(t, s, 9, id)[0]
-		if j.Attempt != 3 {
-			t.Errorf("it is attempt %d", j.Attempt)
+		if all := take(t, s, 9, id); len(all) != 1 || all[0].Attempt != 3 {
+			t.Fatalf("taken are %+v", all)
 		}
 		if i == 0 { // this one dies again, after as many attempts
 			for attempt := 3; attempt <= 4; attempt++ {
@@ -186,6 +191,9 @@ func TestWhichDeadJobs(t *testing.T) {
 	run(t, conn, `SELECT conch.job_failed(t.job, t.attempt, 'failed', 'no', '0', true) FROM conch.job_take('{q}', 'worker/1', 1, 9) t`)
 	operates(3, "q", 2)
 	operates(4, "q", 2)
+	run(t, conn, `INSERT INTO conch.job_operations (id, kind) VALUES ($1, 'retry')`, [16]byte{5})
+	kill(t, conn, 3)
+	operates(5, "", 0)
 }
 
 // Those who wait hear of a job, and of a cron that has changed.
@@ -196,9 +204,11 @@ func TestWhoHearsOfIt(t *testing.T) {
 	run(t, conn, `LISTEN conch_cron`)
 	id := scan[int64](t, conn, `SELECT conch.cron_revise('tick', '{}', false, false)`)
 	scan[int64](t, conn, `SELECT conch.job_add('mail', 'work')`)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	var got []string
 	for range 2 {
-		n, err := conn.WaitForNotification(t.Context())
+		n, err := conn.WaitForNotification(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,5 +239,106 @@ func TestAFileTakesACronOver(t *testing.T) {
 	d.declare(3, cron("other", schedule.Queue))
 	if got := filed(); got != "mine true true, other true true, other true false" {
 		t.Errorf("there are %s", got)
+	}
+}
+
+// held runs a statement in a transaction that stays open, and returns what ends that.
+func held(t *testing.T, conn *pgx.Conn, sql string, args ...any) (commit func()) {
+	t.Helper()
+	run(t, conn, `BEGIN`)
+	run(t, conn, sql, args...)
+	return func() { t.Helper(); run(t, conn, `COMMIT`) }
+}
+
+// waitsUntil begins something that has to wait for a transaction, and says when it has ended after that.
+func waitsUntil(t *testing.T, conn *pgx.Conn, commit func(), do func() error) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	pgtest.Eventually(t, patience, "that it waits", func() bool {
+		return scan[int](t, conn, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 1 || len(done) > 0
+	})
+	if len(done) > 0 {
+		t.Error("it does not wait")
+	}
+	commit()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A job that waits for a lane in a transaction that is not over is seen by the end of the one that has it; who has read that a key is another
+// job's knows that this one has not ended; and an operation is one command's at a time.
+func TestOneWaitsForAnother(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	first := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', lane => 'a', key => 'k')`)
+	take(t, s, 9, first)
+	done := func() error { return s.Done(t.Context(), first, 1, nil) }
+	waitsUntil(t, conn, held(t, conn, `SELECT conch.job_add('q', 'work', lane => 'a')`), done)
+	second := take(t, s, 9, first+1)
+	if len(second) != 1 {
+		t.Fatal("it waits for ever")
+	}
+	again := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', key => 'k')`)
+	take(t, s, 9, again)
+	waitsUntil(t, conn, held(t, conn, `SELECT conch.job_add('q', 'work', key => 'k')`), func() error { return s.Done(t.Context(), again, 1, nil) })
+	kill(t, conn, 2)
+	o := pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}
+	run(t, conn, `INSERT INTO conch.job_operations (id, kind) VALUES ($1, 'retry')`, o.ID)
+	waitsUntil(t, conn, held(t, conn, `SELECT conch.dead_step($1, 1)`, o.ID), func() error {
+		n, err := s.Operate(t.Context(), o)
+		if n != 2 {
+			t.Errorf("it had %d jobs", n)
+		}
+		return err
+	})
+}
+
+// Workers do not wait for each other, neither for what is ready nor for what becomes so.
+func TestWorkersDoNotWait(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	ids := scan[[]int64](t, conn, `SELECT array_agg(conch.job_add('q', 'work')) FROM generate_series(1, 2)`)
+	ids = append(ids, scan[[]int64](t, conn, `SELECT array_agg(conch.job_add('q', 'work', run_at => now() + interval '1d')) FROM generate_series(1, 2)`)...)
+	commit := held(t, conn, `SELECT FROM conch.job_take('{q}', 'worker/2', 1, 1)`)
+	take(t, s, 1, ids[1])
+	commit()
+	run(t, conn, `UPDATE conch.job_later SET run_at = now() - interval '1h'`)
+	commit = held(t, conn, `SELECT FROM conch.job_later WHERE job = $1 FOR UPDATE`, ids[2])
+	take(t, s, 1, ids[3])
+	commit()
+	take(t, s, 9, ids[2])
+}
+
+// A leader reads the crons that it asks for, those that are new to it, and those with a revision to adopt.
+func TestWhatIsRead(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	all := d.declare(1, cron("a", schedule.Allow), cron("b", schedule.Allow), cron("c", schedule.Allow))
+	d.write(d.adopt(all[0]), d.adopt(all[1]))
+	for what, c := range map[string]struct {
+		read schedule.Read
+		want string
+	}{
+		"asked for": {schedule.Read{Known: all[2].ID, Crons: []int64{all[0].ID}}, "a c"},
+		"new":       {schedule.Read{Known: all[0].ID}, "b c"},
+		"to adopt":  {schedule.Read{Known: all[2].ID}, "c"},
+	} {
+		l, err := d.s.Read(t.Context(), c.read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, one := range l.Crons {
+			names = append(names, one.Name)
+		}
+		if got := strings.Join(names, " "); got != c.want || l.At.IsZero() {
+			t.Errorf("%s: %s is read at %s", what, got, l.At)
+		}
+	}
+	d.write(d.adopt(all[2]))
+	if l, err := d.s.Read(t.Context(), schedule.Read{Known: all[2].ID}); err != nil || len(l.Crons) != 0 || l.At.IsZero() {
+		t.Errorf("where nothing is to be read: %+v, %v", l, err)
 	}
 }

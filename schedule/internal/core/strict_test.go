@@ -98,14 +98,25 @@ func TestWhatCannotBeDoneIsNotTried(t *testing.T) {
 	}
 }
 
+// What is passed over is passed by the wall clock too: a node whose rules of the zone are others does not run it either.
+func TestTheWallClockPassesOver(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.revise(0, cron("5 10 * * *", core.None))
+	d.lead()
+	d.core = nil
+	d.until("23m")
+	d.lead()
+	if wall := d.tables.Cron(id).Cursor.Wall; !wall.Equal(begins.Add(5 * time.Minute)) {
+		t.Errorf("it stands at %s", wall)
+	}
+}
+
 // One statement is under way at a time. After one that has failed the core waits for a second, and reads what it has meant to change.
 func TestAStatementFails(t *testing.T) {
 	t.Parallel()
 	d := newDirect(t)
 	failed := core.Failed{Why: errors.New("no answer")}
-	if asked := d.step(core.Changed{Crons: []int64{1}}); asked != nil || d.due() != -1 {
-		t.Fatalf("while it reads it asks for %+v, and wants the time after %s", asked, d.due())
-	}
 	again := func(what string) core.Act {
 		t.Helper()
 		if asked := d.step(core.Tick{}); asked != nil || d.due() != time.Second {
@@ -113,6 +124,13 @@ func TestAStatementFails(t *testing.T) {
 		}
 		d.passes(time.Second)
 		return d.step(core.Tick{})
+	}
+	d.step(failed)
+	if _, is := again("it has not begun to read").(core.Read); !is {
+		t.Fatal("it does not read again")
+	}
+	if asked := d.step(core.Changed{Crons: []int64{1}}); asked != nil || d.due() != -1 {
+		t.Fatalf("while it reads it asks for %+v, and wants the time after %s", asked, d.due())
 	}
 	d.step(failed)
 	for range 2 { // also when that fails
@@ -146,6 +164,9 @@ func TestDeletingRowsFails(t *testing.T) {
 			t.Fatalf("it asks for %+v", w)
 		}
 		asked := d.step(answer)
+		if wait := d.due(); asked == nil && what == "failed" && wait != time.Second {
+			t.Errorf("%s: it wants the time after %s", what, wait)
+		}
 		d.passes(time.Second)
 		if asked == nil {
 			asked = d.step(core.Tick{})
@@ -182,6 +203,41 @@ func TestARevisionOfALittleLater(t *testing.T) {
 	}}).(core.Write)
 	if len(w.Moves) != 1 || len(w.Moves[0].Runs) != 1 || w.Moves[0].Adopt != 0 {
 		t.Errorf("it asks for %+v", w)
+	}
+}
+
+// A revision of before what was deleted, which a clock that was behind has written, begins where that ends.
+func TestARevisionOfBeforeTheFloor(t *testing.T) {
+	t.Parallel()
+	d := newDirect(t)
+	w, _ := d.step(core.Loaded{At: begins, Crons: []core.Cron{
+		stored(-5*time.Minute, -10*time.Minute, revision(-9*time.Hour, cron("0 12 * * *", core.All)), revision(-time.Hour, cron("* * * * *", core.All))),
+	}}).(core.Write)
+	if len(w.Moves) != 1 || w.Moves[0].Adopt != 2 || !w.Moves[0].To.At.Equal(begins.Add(-10*time.Minute)) {
+		t.Errorf("it asks for %+v", w)
+	}
+}
+
+// Spans count from when their revision counts: the next leader goes on with the same ones.
+func TestSpansOfTwoLeaders(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.revise(0, cron("0 12 * * *", core.All))
+	d.lead()
+	d.wrong = time.Hour
+	d.revise(id, cron("@every 7m", core.None))
+	d.wrong = 0
+	d.until("20m")
+	d.lead()
+	d.until("40m")
+	rows, _ := d.tables.Rows(id)
+	for i := 1; i < len(rows); i++ {
+		if span := rows[i].Run.At.Sub(rows[i-1].Run.At); span != 7*time.Minute {
+			t.Errorf("after %s it is run after %s", rows[i-1].Run.At, span)
+		}
+	}
+	if len(rows) < 5 {
+		t.Errorf("%d rows", len(rows))
 	}
 }
 
@@ -228,16 +284,16 @@ func TestARetiredCronIsForgotten(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {
 		d := newDesk(t)
-		id := d.revise(0, cron("*/5 * * * *", core.All))
+		id := d.revise(0, cron("0 * * * *", core.All))
 		d.lead()
-		d.until("7m")
-		d.tables.Revise(core.Change{ID: id, Definition: cron("*/5 * * * *", core.All), Retired: true}, d.clock())
+		d.until("200h")
+		d.tables.Revise(core.Change{ID: id, Definition: cron("0 * * * *", core.All), Retired: true}, d.clock())
 		d.fails = lost
 		d.step(core.Changed{Crons: []int64{id}})
 		d.fails = false
-		d.until("9m")
+		d.until("201h")
 		d.writes = nil
-		if d.until("1000h"); len(d.writes) != 0 {
+		if d.until("2000h"); len(d.writes) != 0 {
 			t.Errorf("lost: %v: it writes %+v", lost, d.writes[0])
 		}
 	}
