@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +11,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule"
+	"github.com/conchhq/conch/schedule/internal/core"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
@@ -309,6 +312,24 @@ func TestWorkersDoNotWait(t *testing.T) {
 	take(t, s, 1, ids[3])
 	commit()
 	take(t, s, 9, ids[2])
+}
+
+// A leader that is deposed hears so, also where somebody holds the lane of one of its crons.
+func TestAStaleLeaderBesideALockedLane(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	d := &desk{t: t, s: open(t, db.Config()), conn: db.Connect(t), base: time.Now().UTC().Truncate(time.Second).Add(-time.Hour)}
+	all := d.declare(1, cron("held", schedule.Skip), cron("free", schedule.Skip))
+	moves := []core.Move{d.adopt(all[0]), d.adopt(all[1])}
+	d.write(moves...)
+	d.write(d.after(moves[0], 1, 1))
+	commit := held(t, db.Connect(t), `SELECT FROM conch.job_lanes FOR UPDATE`)
+	run(t, d.conn, `UPDATE public.minted SET epoch = 2`)
+	next := schedule.Write{Moves: []core.Move{d.after(d.after(moves[0], 1, 1), 1, 2), d.after(moves[1], 1, 1)}}
+	if _, err := d.s.Write(t.Context(), leader, next); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("got %v", err)
+	}
+	commit()
 }
 
 // A leader reads the crons that it asks for, those that are new to it, and those with a revision to adopt.
