@@ -20,7 +20,10 @@ import (
 )
 
 // Store is the connections to the database that has crons and jobs. It is a [schedule.Store], and safe for concurrent use.
-type Store struct{ pools *pgpool.Pools }
+type Store struct {
+	pools *pgpool.Pools
+	at    Connection
+}
 
 var _ schedule.Store = (*Store)(nil)
 
@@ -36,7 +39,7 @@ func Open(ctx context.Context, at Connection, most int) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{pools: pools}, nil
+	return &Store{pools: pools, at: at}, nil
 }
 
 // Close closes the connections after the statements under way have ended.
