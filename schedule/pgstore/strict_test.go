@@ -59,9 +59,9 @@ func TestALaterJobHasItsTurn(t *testing.T) {
 		t.Errorf("%d of four jobs have kept their turn", n)
 	}
 	take(t, s, 4, ids...)
-	if err := s.Failed(t.Context(), ids[3], 1, pgstore.Failed, "no", 2*time.Hour, false); err != nil {
-		t.Fatal(err)
-	}
+	e := of(ids[3], 1, "failed")
+	e.Pause = 2 * time.Hour
+	tell(t, s, e)
 	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_later WHERE made_at <= now() AND run_at > now() + interval '119min' AND run_at <= now() + interval '2h'`); n != 1 {
 		t.Error("the delay is not that which was asked for, or it does not say when it was made")
 	}
@@ -91,9 +91,9 @@ func TestWhatAnAttemptSays(t *testing.T) {
 	id := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', retries => 0)`)
 	take(t, s, 1, id)
 	run(t, conn, `UPDATE conch.job_taken SET at = '2026-01-01'`)
-	if err := s.Failed(t.Context(), id, 1, pgstore.Lost, strings.Repeat("x", 10_000), 0, false); err != nil {
-		t.Fatal(err)
-	}
+	e := of(id, 1, "lost")
+	e.Error = strings.Repeat("x", 10_000)
+	tell(t, s, e)
 	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_attempts WHERE outcome = 'lost' AND post = 'worker/1' AND began = '2026-01-01' AND ended > now() - interval '1h' AND length(error) = 8192`); n != 1 {
 		t.Errorf("it says %s", scan[string](t, conn, `SELECT concat_ws(' ', outcome, post, began, ended, length(error)) FROM conch.job_attempts`))
 	}
@@ -102,7 +102,9 @@ func TestWhatAnAttemptSays(t *testing.T) {
 	}
 	id = scan[int64](t, conn, `SELECT conch.job_add('q', 'work')`)
 	take(t, s, 1, id)
-	if err := s.Done(t.Context(), id, 1, []byte(`"`+strings.Repeat("x", 70_000)+`"`)); !refused(err, "23514") {
+	e = of(id, 1, "done")
+	e.Result = []byte(`"` + strings.Repeat("x", 70_000) + `"`)
+	if _, err := s.Tell(t.Context(), []schedule.End{e}); !refused(err, "23514") {
 		t.Errorf("a result without limit: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -140,35 +142,28 @@ func TestDeadJobsComeBack(t *testing.T) {
 	}
 	for _, id := range ids {
 		take(t, s, 9, id)
-		if err := s.Failed(t.Context(), id, 1, pgstore.Failed, "no", 0, true); err != nil {
-			t.Fatal(err)
-		}
+		tell(t, s, of(id, 1, "dead"))
 	}
 	again := scan[int64](t, conn, `SELECT conch.job_add('other', 'work', key => 'k0')`)
 	if done, err := s.Operate(t.Context(), pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}); err != nil || done != 3 {
 		t.Fatalf("%d were retried, %v", done, err)
 	}
-	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_waiting WHERE attempt = 3`); n != 2 {
+	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_waiting WHERE attempt = 2`); n != 2 {
 		t.Errorf("%d wait for their lane", n)
 	}
 	for i, id := range ids {
-		if all := take(t, s, 9, id); len(all) != 1 || all[0].Attempt != 3 {
+		if all := take(t, s, 9, id); len(all) != 1 || all[0].Attempt != 2 {
 			t.Fatalf("taken are %+v", all)
 		}
 		if i == 0 { // this one dies again, after as many attempts
-			for attempt := 3; attempt <= 4; attempt++ {
-				if err := s.Failed(t.Context(), id, attempt, pgstore.Failed, "no", 0, false); err != nil {
-					t.Fatal(err)
-				}
-				if attempt == 3 {
-					take(t, s, 9, id)
-				}
-			}
-		} else if err := s.Done(t.Context(), id, 3, nil); err != nil {
-			t.Fatal(err)
+			tell(t, s, of(id, 2, "failed"))
+			take(t, s, 9, id)
+			tell(t, s, of(id, 3, "failed"))
+		} else {
+			tell(t, s, of(id, 2, "done"))
 		}
 	}
-	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_dead WHERE job = $1 AND attempt = 4`, ids[0]); n != 1 {
+	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_dead WHERE job = $1 AND attempt = 3`, ids[0]); n != 1 {
 		t.Error("the first one is not dead")
 	}
 	if holder := scan[int64](t, conn, `SELECT conch.job_add('other', 'work', key => 'k0')`); holder != again {
@@ -191,7 +186,7 @@ func TestWhichDeadJobs(t *testing.T) {
 	operates(1, "", 0)
 	operates(2, "other", 0)
 	operates(3, "q", 2)
-	run(t, conn, `SELECT conch.job_failed(t.job, t.attempt, 'failed', 'no', '0', true) FROM conch.job_take('{q}', 'worker/1', 1, 9) t`)
+	die(t, conn, 9)
 	operates(3, "q", 2)
 	operates(4, "q", 2)
 	run(t, conn, `INSERT INTO conch.job_operations (id, kind) VALUES ($1, 'retry')`, [16]byte{5})
@@ -274,18 +269,26 @@ func waitsUntil(t *testing.T, conn *pgx.Conn, commit func(), do func() error) {
 // job's knows that this one has not ended; and an operation is one command's at a time.
 func TestOneWaitsForAnother(t *testing.T) {
 	t.Parallel()
-	s, conn := opened(t)
+	db := pgtest.New(t)
+	s, conn, other := open(t, db.Config()), db.Connect(t), db.Connect(t)
+	ends := func(id int64) func() error {
+		return func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			_, err := other.Exec(ctx, `SELECT conch.job_done($1, 1)`, id)
+			return err
+		}
+	}
 	first := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', lane => 'a', key => 'k')`)
 	take(t, s, 9, first)
-	done := func() error { return s.Done(t.Context(), first, 1, nil) }
-	waitsUntil(t, conn, held(t, conn, `SELECT conch.job_add('q', 'work', lane => 'a')`), done)
+	waitsUntil(t, conn, held(t, conn, `SELECT conch.job_add('q', 'work', lane => 'a')`), ends(first))
 	second := take(t, s, 9, first+1)
 	if len(second) != 1 {
 		t.Fatal("it waits for ever")
 	}
 	again := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', key => 'k')`)
 	take(t, s, 9, again)
-	waitsUntil(t, conn, held(t, conn, `SELECT conch.job_add('q', 'work', key => 'k')`), func() error { return s.Done(t.Context(), again, 1, nil) })
+	waitsUntil(t, conn, held(t, conn, `SELECT conch.job_add('q', 'work', key => 'k')`), ends(again))
 	kill(t, conn, 2)
 	o := pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}
 	run(t, conn, `INSERT INTO conch.job_operations (id, kind) VALUES ($1, 'retry')`, o.ID)

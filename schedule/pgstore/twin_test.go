@@ -105,13 +105,33 @@ func (w *twins) revises() {
 	}
 }
 
-// endsJob ends the job that holds a cron's lane.
+// endsJob has a worker take all jobs, and end the one that holds a cron's lane.
 func (w *twins) endsJob() {
+	w.t.Helper()
+	all := schedule.Take{Most: 1000}
+	got, err := w.s.Take(w.t.Context(), worker, []string{"default"}, all)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	want := w.world.Take(worker.Scope, worker.Epoch, []string{"default"}, all, time.Now())
+	var taken [2][]int64
+	for _, j := range got.Jobs {
+		taken[0] = append(taken[0], w.jobs[j.ID])
+	}
+	for _, j := range want.Jobs {
+		taken[1] = append(taken[1], j.ID)
+	}
+	slices.Sort(taken[0])
+	slices.Sort(taken[1])
+	if !slices.Equal(taken[0], taken[1]) {
+		w.t.Fatalf("a worker takes %v of the store, and of the world %v", taken[0], taken[1])
+	}
 	ids := w.world.IDs()
 	c := w.world.Cron(ids[w.rng.IntN(len(ids))])
-	run(w.t, w.conn, `DELETE FROM conch.job_ready r USING conch.job_lanes l WHERE l.lane = 'cron:' || $1 AND r.job = l.job`, c.Name)
-	run(w.t, w.conn, `SELECT conch.job_leave(l.job) FROM conch.job_lanes l WHERE l.lane = 'cron:' || $1`, c.Name)
-	w.world.End(c.ID)
+	if head := scan[*int64](w.t, w.conn, `SELECT max(job) FROM conch.job_lanes WHERE lane = 'cron:' || $1`, c.Name); head != nil {
+		tell(w.t, w.s, of(*head, 1, "done"))
+		w.world.Tell([]schedule.End{of(w.jobs[*head], 1, "done")}, time.Now())
+	}
 }
 
 // writes moves some crons, and deletes rows of one.
