@@ -265,8 +265,8 @@ func waitsUntil(t *testing.T, conn *pgx.Conn, commit func(), do func() error) {
 	}
 }
 
-// A job that waits for a lane in a transaction that is not over is seen by the end of the one that has it; who has read that a key is another
-// job's knows that this one has not ended; and an operation is one command's at a time.
+// A job that waits for a lane in a transaction that is not over is seen by the end of the one that has it; a job whose key another transaction was
+// told of ends after that; and an operation is carried on by one command at a time.
 func TestOneWaitsForAnother(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)

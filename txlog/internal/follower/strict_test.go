@@ -201,7 +201,7 @@ func TestAPieceBeforeItsTurn(t *testing.T) {
 	}
 }
 
-// So much is applied at once that its begin is no longer in memory. Who waits for it is given what the store has, once it is there.
+// So much is applied at once that its begin is no longer in memory. A peer that waits for it is given what the store has, once it is there.
 func TestWhatIsGivenOfTheStoreIsThere(t *testing.T) {
 	t.Parallel()
 	l := newLine(t, "anna").goals(10, "goal")
