@@ -292,7 +292,9 @@ func TestOneWaitsForAnother(t *testing.T) {
 	kill(t, conn, 2)
 	o := pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}
 	run(t, conn, `INSERT INTO conch.job_operations (id, kind) VALUES ($1, 'retry')`, o.ID)
-	waitsUntil(t, conn, held(t, conn, `SELECT conch.dead_step($1, 1)`, o.ID), func() error {
+	held(t, conn, `SELECT conch.dead_step($1, 9)`, o.ID)
+	dies := func() { t.Helper(); run(t, conn, `ROLLBACK`) }
+	waitsUntil(t, conn, dies, func() error {
 		n, err := s.Operate(t.Context(), o)
 		if n != 2 {
 			t.Errorf("it had %d jobs", n)
