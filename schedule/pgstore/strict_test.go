@@ -109,8 +109,14 @@ func TestWhatAnAttemptSays(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, err := conn.Exec(ctx, `SELECT conch.job_hold($1, 2)`, id); !refused(err, "CN021") {
-		t.Errorf("another attempt than the one that goes on is held: %v", err)
+	for _, function := range []string{"job_hold", "job_done"} {
+		if _, err := conn.Exec(ctx, `SELECT conch.`+function+`($1, 2)`, id); !refused(err, "CN021") {
+			t.Errorf("%s of another attempt than the one that goes on: %v", function, err)
+		}
+	}
+	run(t, conn, `SELECT conch.job_done($1, 1)`, id)
+	if post := scan[string](t, conn, `SELECT post FROM conch.job_attempts WHERE job = $1 AND outcome = 'done'`, id); post != "worker/1" {
+		t.Errorf("it was done by %q", post)
 	}
 }
 
