@@ -2,9 +2,14 @@ package pgstore
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/schedule/internal/core"
 )
+
+// AsJSON is a definition as it is stored.
+func AsJSON(d core.Definition) ([]byte, error) { return json.Marshal(asRow(d)) }
 
 // OpenWide is Open for connections that behave as those behind a pooler do.
 func OpenWide(ctx context.Context, at Connection, most int) (*Store, error) {

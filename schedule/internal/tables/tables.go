@@ -79,9 +79,11 @@ func (t *Tables) Write(w core.Write, now time.Time) core.Written {
 	}
 	for _, p := range w.Prunes {
 		if c := t.crons[p.Cron]; c != nil {
-			out.Moved = append(out.Moved, p.Cron)
-			c.Floor = p.Upto
-			maps.DeleteFunc(c.rows, func(at int64, _ Row) bool { return at <= p.Upto.UnixMicro() })
+			if !p.Upto.After(c.Cursor.At) {
+				out.Moved = append(out.Moved, p.Cron)
+				c.Floor = p.Upto
+			}
+			maps.DeleteFunc(c.rows, func(at int64, _ Row) bool { return at <= c.Floor.UnixMicro() })
 		}
 	}
 	return out

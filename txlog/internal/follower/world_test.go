@@ -94,6 +94,10 @@ func (c *crowd) perform(name string, a Action) {
 		c.send(a.To, Asked{From: name, Pull: a.Pull})
 	case Give:
 		if a.From > 0 {
+			if name != source && a.Upto > n.stored {
+				c.fail("%s gives entry %d of a store that ends at %d", name, a.Upto, n.stored)
+				return
+			}
 			a.History.Records = c.line.from(a.From, a.Upto)
 		}
 		c.send(a.To, HistoryCame{From: name, History: a.History})
