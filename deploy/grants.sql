@@ -135,6 +135,15 @@ GRANT EXECUTE ON FUNCTION conch.log_append(bytea, text, bigint, bigint, bytea[],
     conch.log_read(bytea, bigint, int, bigint), conch.log_newest(bytea, bigint) TO :"node";
 \endif
 
+-- The slots of conch cron, if their table exists.
+SELECT to_regclass('conch.slots') IS NOT NULL AS slots \gset
+\if :slots
+GRANT SELECT ON conch.slots, conch.schedule_schema_version TO :"observer", :"node";
+GRANT INSERT, UPDATE ON conch.slots TO :"node";
+GRANT EXECUTE ON FUNCTION conch.slot_free(timestamptz, timestamptz, interval), conch.slot_end(text, uuid, int),
+    conch.slot_begin(text, bigint, text, interval, interval, uuid, boolean) TO :"node";
+\endif
+
 -- A node is a member of fence for two reasons: it fences its own transactions and those
 -- of a command under `conch run`; and it may then end a session of that role whose
 -- transaction has held a fence for longer than a lease. It cannot end sessions that log
