@@ -121,4 +121,7 @@ func everything(t *testing.T, s *pgstore.Store) {
 	if err := s.EndSlot(t.Context(), leader, slot.Call, 0); err != nil {
 		t.Error(err)
 	}
+	if _, err := s.Zones(t.Context(), []string{"Europe/Berlin"}); err != nil {
+		t.Error(err)
+	}
 }
