@@ -29,7 +29,7 @@ each line. There is no daemon; the database decides, and no machine's clock is r
 A slot is free if the last one was taken at least nine tenths of a slot ago, by the
 database's clock. So all machines call at the same times, the clocks of two of them
 differ by less than a tenth of a slot, and the slot is the time between two calls of
-a crontab, the shortest one if they differ: 5m for */5 * * * *, 1d for 0 3 * * *.
+a crontab, the shortest one if they differ: 5m for */5 * * * *, 24h for 0 3 * * *.
 
 CMD runs while conch leads the scope, under the keeper of "conch run", with the same
 variables. Give each cron a scope of its own, and let nothing else lead it: a CMD that
@@ -48,9 +48,9 @@ that has died, and gives up after --within: then it exits with 69 and one senten
 the slot is free for the next call. It exits with CMD's code, with 127 if there is no
 such command, and with 1 if CMD was ended because leadership was lost.`
 
-const cronExample = `  */5 * * * *  conch cron --scope rates --slot 5m -- ./fetch-rates
-  0 3 * * *    conch cron --scope backup --slot 24h --within 10m --retry -- ./backup.sh
-  conch cron --scope report --slot 1h --user reports --cmd-db none -- ./report`
+const cronExample = `  conch cron --scope report --slot 1h --user reports --cmd-db none -- ./report
+  */5 * * * *  conch cron --scope rates --slot 5m -- ./fetch-rates
+  0 3 * * *    conch cron --scope backup --slot 24h --within 10m --retry -- ./backup.sh`
 
 // Bounds of --slot and --within: cron calls once a minute at most, and a lease has to fit in.
 const (
