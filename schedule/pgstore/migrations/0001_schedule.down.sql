@@ -1,5 +1,5 @@
 DROP FUNCTION conch.cron_move(jsonb, jsonb, text, bigint), conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
-    conch.cron_revise(text, jsonb, boolean, boolean), conch.dead_step(uuid, int), conch.job_failed(bigint, int, text, text, interval, boolean),
+    conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text), conch.job_failed(bigint, int, text, text, interval, boolean),
     conch.job_hold(bigint, int), conch.job_done(bigint, int, json), conch.job_leave(bigint), conch.job_over(bigint, int, text, text, json),
     conch.job_take(text[], text, bigint, int), conch.job_add(text, text, json, timestamptz, int, text, text, int, interval),
     conch.job_enter(bigint, int, text, timestamptz, int), conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int);

@@ -30,7 +30,9 @@ CREATE TABLE conch.cron_revisions (
 CREATE TABLE conch.cron_file (
     one     boolean PRIMARY KEY DEFAULT true CHECK (one),
     version bigint NOT NULL,
-    started timestamptz                                            -- when the node has that declared it
+    started timestamptz,                                           -- when the node has that declared it
+    node    text NOT NULL DEFAULT '',
+    digest  bytea NOT NULL DEFAULT ''                              -- of its crons: files of one version may differ
 );
 INSERT INTO conch.cron_file (version) VALUES (-1);
 
@@ -41,7 +43,7 @@ CREATE TABLE conch.cron_runs (
     outcome    text COLLATE "C" NOT NULL,
     job        bigint NOT NULL,
     revision   int NOT NULL,
-    epoch      bigint NOT NULL,
+    epoch      bigint NOT NULL,                                    -- of the leader; 0: a user has run it by hand
     decided_at timestamptz NOT NULL,
     PRIMARY KEY (cron, at)
 );
@@ -106,7 +108,7 @@ CREATE TABLE conch.job_taken (
 CREATE TABLE conch.job_attempts (
     job     bigint NOT NULL,
     attempt int NOT NULL,
-    outcome text COLLATE "C" NOT NULL,                             -- done, failed, lost or discarded
+    outcome text COLLATE "C" NOT NULL,                             -- done, failed, lost or cancelled
     post    text COLLATE "C" NOT NULL,
     began   timestamptz NOT NULL,
     ended   timestamptz NOT NULL,
@@ -295,6 +297,37 @@ BEGIN
     RETURN false;
 END $$;
 
+-- job_cancel ends a job that is not at work, and returns the word for the table in which it was; null: it has ended, is dead, or there is none. Of a
+-- job that is at work it changes nothing, and returns taken. The row of the lane is locked before a job that waits for it goes, so that the
+-- end of the job that holds it sees that.
+CREATE FUNCTION conch.job_cancel(job bigint, why text) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    j     conch.jobs;
+    was   text;
+    tried int;
+BEGIN
+    SELECT * INTO j FROM conch.jobs a WHERE a.id = job_cancel.job;
+    PERFORM FROM conch.job_lanes l WHERE l.lane = j.lane FOR UPDATE;
+    FOR _ IN 1..10 LOOP -- it may just go from one table to another
+        IF EXISTS (SELECT FROM conch.job_taken t WHERE t.job = j.id) THEN
+            RETURN 'taken';
+        END IF;
+        WITH ready AS (DELETE FROM conch.job_ready r WHERE r.queue = j.queue AND r.job = j.id RETURNING r.attempt),
+             later AS (DELETE FROM conch.job_later l WHERE l.job = j.id RETURNING l.attempt),
+             waiting AS (DELETE FROM conch.job_waiting w WHERE w.lane = j.lane AND w.job = j.id RETURNING w.attempt)
+        SELECT o.was, o.attempt INTO was, tried
+          FROM (SELECT 'ready' AS was, attempt FROM ready UNION ALL SELECT 'later', attempt FROM later UNION ALL SELECT 'waiting', attempt FROM waiting) o;
+        IF FOUND THEN
+            INSERT INTO conch.job_attempts (job, attempt, outcome, post, began, ended, error)
+            VALUES (j.id, tried, 'cancelled', '', clock_timestamp(), clock_timestamp(), job_cancel.why);
+            PERFORM conch.job_leave(j.id);
+            RETURN was;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END $$;
+
 -- dead_step carries an operation on for up to so many dead jobs, and returns how many it was; 0: the operation has ended. A job that dies
 -- again is not given back by the same operation. It raises CN022 if the database does not know the operation: it was restored since.
 CREATE FUNCTION conch.dead_step(operation uuid, most int) RETURNS int
@@ -337,7 +370,7 @@ END $$;
 
 -- cron_revise adds a revision of a cron, or makes one, and returns its id. A retired cron is never taken up again: another one of its name has
 -- another id.
-CREATE FUNCTION conch.cron_revise(name text, definition jsonb, retired boolean, filed boolean) RETURNS bigint
+CREATE FUNCTION conch.cron_revise(name text, definition jsonb, retired boolean, filed boolean, by text DEFAULT current_user) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -351,7 +384,7 @@ BEGIN
         INSERT INTO conch.crons AS o (name, filed) VALUES (cron_revise.name, cron_revise.filed)
             ON CONFLICT (name) WHERE NOT retired DO UPDATE SET newest = o.newest + 1 RETURNING * INTO c;
     END IF;
-    INSERT INTO conch.cron_revisions (cron, n, definition, retired) VALUES (c.id, c.newest, cron_revise.definition, cron_revise.retired);
+    INSERT INTO conch.cron_revisions (cron, n, definition, retired, by) VALUES (c.id, c.newest, cron_revise.definition, cron_revise.retired, cron_revise.by);
     PERFORM pg_notify('conch_cron', c.id::text) WHERE pg_notification_queue_usage() < 0.5;
     RETURN c.id;
 END $$;
