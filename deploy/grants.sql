@@ -37,6 +37,7 @@ SELECT format('CREATE ROLE %I NOLOGIN', r) FROM unnest(ARRAY[:'node', :'fence', 
 -- Start from nothing: by default PUBLIC may execute every function.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA conch FROM PUBLIC, :"node", :"fence", :"observer";
 REVOKE ALL ON ALL TABLES IN SCHEMA conch FROM PUBLIC, :"node", :"fence", :"observer";
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA conch FROM PUBLIC, :"node", :"fence", :"observer";
 GRANT USAGE ON SCHEMA conch TO :"node", :"fence", :"observer";
 
 -- fence: one function, which runs as the owner and reads the row for its caller.
@@ -133,6 +134,34 @@ GRANT SELECT, INSERT, UPDATE (newest, term, appends) ON conch.log TO :"node";
 GRANT SELECT, INSERT ON conch.log_record TO :"node";
 GRANT EXECUTE ON FUNCTION conch.log_append(bytea, text, bigint, bigint, bytea[], bytea[]),
     conch.log_read(bytea, bigint, int, bigint), conch.log_newest(bytea, bigint) TO :"node";
+\endif
+
+-- Crons and jobs, if their tables exist. What handlers get, and what became of it, is for nodes alone. A definition and a job are never changed.
+SELECT to_regclass('conch.crons') IS NOT NULL AS schedule \gset
+\if :schedule
+GRANT SELECT ON conch.crons, conch.cron_file, conch.cron_runs, conch.cron_gaps, conch.job_ready, conch.job_later, conch.job_waiting,
+                conch.job_taken, conch.job_dead, conch.schedule_schema_version TO :"observer";
+GRANT SELECT (id, queue, cron, at, created_at) ON conch.jobs TO :"observer";
+GRANT SELECT ON conch.schedule_schema_version TO :"node";
+GRANT SELECT, INSERT, UPDATE (filed, retired, newest, adopted, cursor_at, cursor_wall, floor_at) ON conch.crons TO :"node";
+GRANT SELECT, INSERT, UPDATE (since) ON conch.cron_revisions TO :"node";
+GRANT SELECT, UPDATE ON conch.cron_file TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (outcome, job) ON conch.cron_runs TO :"node";
+GRANT SELECT, INSERT ON conch.cron_gaps TO :"node";
+GRANT SELECT, INSERT, DELETE ON conch.jobs TO :"node"; -- it deletes one that overlaps, in the transaction that adds it
+GRANT USAGE ON SEQUENCE conch.jobs_id_seq TO :"node";
+-- To lock a row takes the right to change a column of it.
+GRANT SELECT, INSERT, DELETE, UPDATE (attempt) ON conch.job_ready, conch.job_later, conch.job_taken, conch.job_dead TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (job) ON conch.job_lanes, conch.job_keys TO :"node";
+GRANT SELECT, INSERT, DELETE ON conch.job_waiting TO :"node";
+GRANT SELECT, INSERT ON conch.job_attempts, conch.job_operated TO :"node";
+GRANT SELECT, INSERT, UPDATE (done, ended_at) ON conch.job_operations TO :"node";
+GRANT EXECUTE ON FUNCTION conch.cron_move(jsonb, jsonb, text, bigint), conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
+    conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text),
+    conch.job_failed(bigint, int, text, text, interval, boolean), conch.job_hold(bigint, int), conch.job_done(bigint, int, json),
+    conch.job_leave(bigint), conch.job_over(bigint, int, text, text, json), conch.job_take(text[], text, bigint, int),
+    conch.job_add(text, text, json, timestamptz, int, text, text, int, interval), conch.job_enter(bigint, int, text, timestamptz, int),
+    conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int) TO :"node";
 \endif
 
 -- A node is a member of fence for two reasons: it fences its own transactions and those
