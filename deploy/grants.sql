@@ -10,7 +10,8 @@
 -- CREATEROLE). Give them a login, or make your own login roles their members:
 --
 --   node      conch processes: campaign, lead, hand over, send and execute commands
---   fence     programs that call conch.fence() in their own transactions, nothing else
+--   fence     programs that call conch.fence() in their own transactions, and add and end jobs
+--             there, nothing else
 --   observer  status, history, watch and doctor: reads and changes nothing
 --
 -- LISTEN and advisory locks need no privilege. Only the owner can run `migrate up`,
@@ -18,7 +19,8 @@
 --
 -- The functions run with the rights of their caller, all but conch.fence and
 -- conch.notify_pending and conch.pending_archive and conch.pending_floor and
--- conch.pending_forget and conch.sequencer_trim. The owner's rights would not make
+-- conch.pending_forget and conch.sequencer_trim and conch.job_add and
+-- conch.job_done and conch.job_hold. The owner's rights would not make
 -- a node harmless, since a node that may bid and part can depose every leader; they
 -- would put the owner's rights behind pg_terminate_backend and behind each argument
 -- that a node passes. Use two databases for nodes that must not touch each other's
@@ -151,17 +153,22 @@ GRANT SELECT, INSERT ON conch.cron_gaps TO :"node";
 GRANT SELECT, INSERT, DELETE ON conch.jobs TO :"node"; -- it deletes one that overlaps, in the transaction that adds it
 GRANT USAGE ON SEQUENCE conch.jobs_id_seq TO :"node";
 -- To lock a row takes the right to change a column of it.
-GRANT SELECT, INSERT, DELETE, UPDATE (attempt) ON conch.job_ready, conch.job_later, conch.job_taken, conch.job_dead TO :"node";
-GRANT SELECT, INSERT, DELETE, UPDATE (job) ON conch.job_lanes, conch.job_keys TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (attempt) ON conch.job_ready, conch.job_later, conch.job_dead TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (cancel, progress) ON conch.job_taken TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (job) ON conch.job_lanes TO :"node";
+GRANT SELECT, DELETE ON conch.job_keys TO :"node";
 GRANT SELECT, INSERT, DELETE ON conch.job_waiting TO :"node";
-GRANT SELECT, INSERT ON conch.job_attempts, conch.job_operated TO :"node";
+GRANT SELECT, INSERT ON conch.job_operated TO :"node";
+GRANT SELECT, INSERT, UPDATE (spare) ON conch.job_attempts TO :"node";
 GRANT SELECT, INSERT, UPDATE (done, ended_at) ON conch.job_operations TO :"node";
 GRANT EXECUTE ON FUNCTION conch.cron_move(jsonb, jsonb, text, bigint), conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
     conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text),
-    conch.job_failed(bigint, int, text, text, interval, boolean), conch.job_hold(bigint, int), conch.job_done(bigint, int, json),
-    conch.job_leave(bigint), conch.job_over(bigint, int, text, text, json), conch.job_take(text[], text, bigint, int),
-    conch.job_add(text, text, json, timestamptz, int, text, text, int, interval), conch.job_enter(bigint, int, text, timestamptz, int),
-    conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int) TO :"node";
+    conch.job_end(bigint[], int[], text[], text[], json[], float8[]), conch.job_again(bigint, int, text, text, interval),
+    conch.job_progress(bigint[], int[], text[]), conch.job_leave(bigint), conch.job_take(text[], text, bigint, int, timestamptz),
+    conch.job_enter(bigint, int, text, timestamptz, int), conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int) TO :"node";
+-- Handlers, and programs that add jobs, do so in their own transactions: these run as the owner. A node is a member of fence.
+GRANT EXECUTE ON FUNCTION conch.job_add(text, text, json, timestamptz, int, text, text, int, interval, boolean), conch.job_done(bigint, int, json),
+    conch.job_hold(bigint, int) TO :"fence";
 \endif
 
 -- A node is a member of fence for two reasons: it fences its own transactions and those

@@ -91,7 +91,7 @@ func validate(c Cron) error {
 	f.Add(c.Jitter < 0, "jitter %s: 0 or more", c.Jitter)
 	f.Add(c.Timeout < time.Second, "timeout %s: a second at least", c.Timeout)
 	f.Add(c.Retries < 0, "retries %d: 0 or more", c.Retries)
-	f.Add(c.Queue == "" || name.Fault(c.Queue) != "", "the queue %q has no name that people can read", c.Queue)
+	f.Add(c.Queue == "" || len(c.Queue) > mostName || name.Fault(c.Queue) != "", "the queue %q: 1 to %d bytes that people can read", c.Queue, mostName)
 	f.Add(c.Priority < 0 || c.Priority > mostPriority, "priority %d: 0, the most urgent, to %d", c.Priority, mostPriority)
 	return f.All()
 }

@@ -1,6 +1,9 @@
 package schedule
 
-import "github.com/conchhq/conch/schedule/internal/core"
+import (
+	"github.com/conchhq/conch/schedule/internal/core"
+	"github.com/conchhq/conch/schedule/internal/worker"
+)
 
 // Cron is what is done, and when.
 type Cron = core.Definition
@@ -43,7 +46,20 @@ type (
 	Written = core.Written
 )
 
-// Event is something that has happened: [Ran], [PassedOver], [ClockBack] or [Unreadable].
+// What [Jobs] read and write.
+//
+//nolint:revive // one comment for all
+type (
+	Key   = worker.Key
+	Job   = worker.Job
+	End   = worker.End
+	Held  = worker.Held
+	Take  = worker.Take
+	Taken = worker.Taken
+	Told  = worker.Told
+)
+
+// Event is something that has happened: [Ran], [PassedOver], [ClockBack], [Unreadable] or [AttemptEnded].
 type Event any
 
 // The events.
@@ -55,3 +71,10 @@ type (
 	ClockBack  = core.ClockBack  // the database's clock was set back
 	Unreadable = core.Unreadable // this node cannot read a schedule
 )
+
+// AttemptEnded says that an attempt at a job has ended, or is over.
+type AttemptEnded struct {
+	End
+	Post    string // of the worker that tells it
+	Refused bool   // it was over before: this end counts for nothing
+}

@@ -166,8 +166,8 @@ func (s *Store) Add(ctx context.Context, a Addition) (id int64, err error) {
 	return id, err
 }
 
-// Cancel ends a job that is not at work. It returns the state in which the job was: of one that is [Taken] it has changed nothing; empty: it has
-// ended, or is dead.
+// Cancel ends a job that is not at work. It returns the state in which the job was: one that is [Taken] is stopped by its worker, and not tried
+// again; empty: it has ended, or is dead.
 func (s *Store) Cancel(ctx context.Context, id int64, why string) (was string, err error) {
 	var word *string
 	err = s.durably(ctx, func(tx pgx.Tx) error {

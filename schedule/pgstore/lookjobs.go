@@ -40,6 +40,9 @@ type Record struct {
 	Created  time.Time
 	By       string
 	Why      string // it has failed last
+
+	Cancelling bool   // somebody wants an attempt that is under way to end
+	Progress   string // of that attempt, as its handler says
 }
 
 // JobFilter says which jobs are listed.
@@ -52,17 +55,18 @@ type JobFilter struct {
 
 // everyState has the row of each job that has not ended.
 const everyState = `
-	SELECT job, attempt, 'ready' AS state, due AS moment, NULL AS post, NULL AS why FROM conch.job_ready
-	UNION ALL SELECT job, attempt, 'later', run_at, NULL, NULL FROM conch.job_later
-	UNION ALL SELECT job, attempt, 'waiting', run_at, NULL, NULL FROM conch.job_waiting
-	UNION ALL SELECT job, attempt, 'taken', at, post, NULL FROM conch.job_taken
-	UNION ALL SELECT job, attempt, 'dead', died_at, NULL, why FROM conch.job_dead`
+	SELECT job, attempt, 'ready' AS state, due AS moment, NULL AS post, NULL AS why, false AS cancel, NULL AS progress FROM conch.job_ready
+	UNION ALL SELECT job, attempt, 'later', run_at, NULL, NULL, false, NULL FROM conch.job_later
+	UNION ALL SELECT job, attempt, 'waiting', run_at, NULL, NULL, false, NULL FROM conch.job_waiting
+	UNION ALL SELECT job, attempt, 'taken', at, post, NULL, cancel, progress FROM conch.job_taken
+	UNION ALL SELECT job, attempt, 'dead', died_at, NULL, why, false, NULL FROM conch.job_dead`
 
 // columns are what a Record has of a job j, its state o and its last attempt l. A job without a state has ended.
 const columns = `j.id, coalesce(o.state, CASE WHEN l.outcome IN ('done', 'cancelled') THEN l.outcome ELSE 'discarded' END),
 	coalesce(o.attempt, l.attempt, 0), j.queue, j.handler, j.priority, j.retries, extract(epoch FROM j.timeout)::float8,
 	coalesce(j.lane, ''), coalesce(j.key, ''), coalesce(c.name, ''), j.at, coalesce(o.moment, l.ended), coalesce(o.post, l.post, ''),
-	j.created_at, j.by, coalesce(o.why, l.error, '')
+	j.created_at, j.by, coalesce(o.why, l.error, ''),
+	coalesce(o.cancel, false), coalesce(o.progress, '')
 	FROM conch.crons c RIGHT JOIN shown j ON c.id = j.cron
 	LEFT JOIN LATERAL (SELECT * FROM conch.job_attempts a WHERE a.job = j.id ORDER BY a.attempt DESC LIMIT 1) l ON true`
 
@@ -114,7 +118,7 @@ func (s *Store) Record(ctx context.Context, id int64) (r Record, all []Attempt, 
 // Attempt is one that has ended.
 type Attempt struct {
 	N       int
-	Outcome string // done, failed, lost or cancelled
+	Outcome string // done; failed or dead; lost or released; later or cancelled
 	Post    string // of its worker
 	Began   time.Time
 	Ended   time.Time
@@ -126,7 +130,7 @@ func scanRecord(row pgx.CollectableRow) (r Record, err error) {
 	var timeout float64
 	var at, moment *time.Time
 	err = row.Scan(&r.Args, &r.ID, &r.State, &r.Attempt, &r.Queue, &r.Handler, &r.Priority, &r.Retries, &timeout,
-		&r.Lane, &r.Key, &r.Cron, &at, &moment, &r.Post, &r.Created, &r.By, &r.Why)
+		&r.Lane, &r.Key, &r.Cron, &at, &moment, &r.Post, &r.Created, &r.By, &r.Why, &r.Cancelling, &r.Progress)
 	r.Timeout, r.At, r.Moment, r.Created = span(timeout), orZero(at), orZero(moment), r.Created.UTC()
 	return r, err
 }

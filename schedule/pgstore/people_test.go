@@ -186,9 +186,7 @@ func TestJobsAreListedAndCancelled(t *testing.T) {
 	take(t, s, 1, taken)
 	ended := add(pgstore.Addition{})
 	take(t, s, 1, ended)
-	if err := s.Done(t.Context(), ended, 1, []byte(`7`)); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, s, schedule.End{Key: schedule.Key{ID: ended, Attempt: 1}, Outcome: "done", Result: []byte(`7`)})
 	ready := add(pgstore.Addition{Lane: "l", Key: "k"})
 	waiting := add(pgstore.Addition{Lane: "l"})
 	waits := add(pgstore.Addition{Lane: "l"})
@@ -282,10 +280,11 @@ func TestACancelledJobHoldsUpNoLane(t *testing.T) {
 	}()
 	ended := 0
 	pgtest.Eventually(t, patience, "the last job of the lane ends", func() bool {
-		jobs, err := s.Take(t.Context(), worker, []string{"q"}, 1)
-		for _, j := range jobs {
-			if err = s.Done(t.Context(), j.ID, j.Attempt, nil); err != nil {
-				t.Error(err)
+		got, err := s.Take(t.Context(), worker, []string{"q"}, schedule.Take{Most: 1})
+		for _, j := range got.Jobs {
+			told, failed := s.Tell(t.Context(), []schedule.End{{Key: j.Key, Outcome: "done"}})
+			for err = failed; err == nil && len(told.Held) > 0; {
+				told, err = s.Tell(t.Context(), []schedule.End{{Key: j.Key, Outcome: "done"}})
 			}
 			ended++
 		}

@@ -19,8 +19,8 @@ import (
 
 // Store is the connections to the database that has crons and jobs. It is a [schedule.Store], and safe for concurrent use.
 type Store struct {
-	at    pg.Config
 	pools *pgpool.Pools
+	at    Connection
 }
 
 var _ schedule.Store = (*Store)(nil)
@@ -37,7 +37,7 @@ func Open(ctx context.Context, at Connection, most int) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{at, pools}, nil
+	return &Store{pools: pools, at: at}, nil
 }
 
 // Close closes the connections after the statements under way have ended.

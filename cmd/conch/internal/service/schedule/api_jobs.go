@@ -78,12 +78,16 @@ func (a *api) record(r *http.Request) (pgstore.Record, []pgstore.Attempt, error)
 }
 
 func (a *api) getJob(w http.ResponseWriter, r *http.Request) error {
+	return a.answerJob(w, r, http.StatusOK)
+}
+
+func (a *api) answerJob(w http.ResponseWriter, r *http.Request, status int) error {
 	at := time.Now()
 	record, attempts, err := a.record(r)
 	if err != nil {
 		return err
 	}
-	return web.Answer(w, http.StatusOK, datedJob{at.UTC(), showJob(record, attempts)})
+	return web.Answer(w, status, datedJob{at.UTC(), showJob(record, attempts)})
 }
 
 // jobBody is the body of POST /v1/jobs.
@@ -165,7 +169,7 @@ type added struct {
 	ID int64 `json:"id"`
 }
 
-// cancelJob ends a job that is not at work.
+// cancelJob ends a job, or has its worker stop it.
 func (a *api) cancelJob(w http.ResponseWriter, r *http.Request) error {
 	record, _, err := a.record(r)
 	if err != nil {
@@ -175,12 +179,13 @@ func (a *api) cancelJob(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case err != nil:
 		return err
-	case was == pgstore.Taken:
-		return web.Failf(http.StatusConflict, "a worker is at it: it ends by itself, or by its timeout").Named("at-work", "At work")
 	case was == "" && record.State != "cancelled":
 		return web.Failf(http.StatusConflict, "it is too late to cancel: the job is %s", record.State).Named("too-late", "Too late")
 	}
 	a.log.InfoContext(r.Context(), "a job is cancelled", slog.Int64("job", record.ID), slog.String("actor", web.Actor(r.Context())))
+	if was == pgstore.Taken {
+		return a.answerJob(w, r, http.StatusAccepted)
+	}
 	return a.getJob(w, r)
 }
 

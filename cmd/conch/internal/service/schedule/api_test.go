@@ -168,7 +168,7 @@ func answers() []exchange {
 		{Name: "cancelled", Ask: "POST /v1/jobs/4/cancel", Status: 200, Want: `"error":"cancelled by local"`},
 		{Name: "cancelled again", Ask: "POST /v1/jobs/4/cancel", Status: 200, Want: `"state":"cancelled"`},
 		{Name: "unknown", Ask: "POST /v1/jobs/99/cancel", Status: 404, Want: "unknown-job"},
-		{Name: "at work", Ask: "POST /v1/jobs/2/cancel", Status: 409, Want: "at-work"},
+		{Name: "at work", Ask: "POST /v1/jobs/2/cancel", Status: 202, Want: `"cancelling":true`},
 		{Name: "too late", Ask: "POST /v1/jobs/3/cancel", Status: 409, Want: "too-late"},
 		{Name: "a dead one", Ask: "POST /v1/jobs/1/cancel", Status: 409, Want: "the job is dead"},
 		{Name: "later", Ask: "POST /v1/jobs/5/retry", Status: 200, Want: `"state":"ready"`},

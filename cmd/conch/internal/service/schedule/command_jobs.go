@@ -24,8 +24,8 @@ so --db has no effect.`,
 		Example: `  conch jobs list --state ready
   conch jobs show 17
   conch jobs add --queue mail --handler welcome --args '{"to": "a@example.com"}'`,
-	}, a.jobsList(), a.jobsShow(), a.jobsAdd(), a.jobsAct("cancel", "end a job that is not at work",
-		"cancel ends a job that no worker has. One that is at work ends by itself, or by its timeout."),
+	}, a.jobsList(), a.jobsShow(), a.jobsAdd(), a.jobsAct("cancel", "end a job",
+		"cancel ends a job that no worker has. One that is at work is stopped by its worker within a second or so, and is not tried again."),
 		a.jobsAct("retry", "have a job that is dead, or begins later, begin now",
 			"retry has a job begin now that waits for its next attempt, or that has failed as often as it may. For many see conch dead retry."))
 }
@@ -117,7 +117,7 @@ func (a *shell) showJob(raw json.RawMessage, j Job) error {
 	_ = a.Fields([][2]string{
 		{"id", strconv.FormatInt(j.ID, 10)}, {"state", j.State + " since or from " + moment}, {"queue", j.Queue}, {"calls", j.calls()}, {"args", string(j.Args)},
 		{"cron", j.Cron}, {"scheduled", at}, {"attempt", fmt.Sprintf("%d, of %d", j.Attempt, j.Retries+1)}, {"timeout", j.Timeout},
-		{"priority", strconv.Itoa(j.Priority)}, {"lane", j.Lane}, {"key", j.Key}, {"worker", j.Worker},
+		{"priority", strconv.Itoa(j.Priority)}, {"lane", j.Lane}, {"key", j.Key}, {"worker", j.Worker}, {"progress", j.Progress},
 		{"created", cli.Clock(j.Created) + " by " + j.By}, {"why", j.Why},
 	})
 	var rows []string

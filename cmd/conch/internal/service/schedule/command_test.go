@@ -81,7 +81,7 @@ func TestCommands(t *testing.T) {
 		{"crons resume tick", []string{"next     2"}, "paused"},
 		{"jobs list --state later", []string{"ID", "4    later"}, "done"},
 		{"jobs list --before 4", []string{"3    done"}, "later"},
-		{"jobs show 1", []string{"state    ", "dead since", "why       no", "ATTEMPT", "failed    worker/1"}, ""},
+		{"jobs show 1", []string{"state    ", "dead since", "why       no", "ATTEMPT", "dead      worker/1"}, ""},
 		{"jobs add --queue q --handler work --in 1h --key k", []string{"10\n"}, ""},
 		{"jobs cancel 10", []string{"cancelled"}, ""},
 		{"jobs retry 4", []string{"ready"}, ""},

@@ -51,7 +51,10 @@ func scan[T any](t testing.TB, conn *pgx.Conn, sql string, args ...any) (v T) {
 // kill has as many jobs of a queue die.
 func kill(t testing.TB, conn *pgx.Conn, queue string, jobs int) {
 	t.Helper()
-	pgtest.Exec(t, conn, `SELECT conch.job_failed(t.job, t.attempt, 'failed', 'no', '0', true) FROM conch.job_take(ARRAY[$1], 'worker/1', 1, $2::int) t`, queue, jobs)
+	pgtest.Exec(t, conn, `
+		WITH k AS (SELECT array_agg(t.job) AS jobs, array_agg(t.attempt) AS attempts, array_agg('dead'::text) AS outcomes, array_agg('no'::text) AS errors,
+		                  array_agg(NULL::json) AS results, array_agg(0::float8) AS pauses FROM conch.job_take(ARRAY[$1], 'worker/1', 1, $2::int) t)
+		SELECT conch.job_end(k.jobs, k.attempts, k.outcomes, k.errors, k.results, k.pauses) FROM k`, queue, jobs)
 }
 
 func open(t testing.TB, url string) *pgstore.Store {

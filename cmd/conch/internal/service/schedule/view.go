@@ -120,6 +120,8 @@ type Job struct {
 	Created  time.Time       `json:"created_at"`
 	By       string          `json:"by"`
 	Why      string          `json:"why,omitempty"`
+	Cancels  bool            `json:"cancelling,omitempty"` // its worker is to stop it
+	Progress string          `json:"progress,omitempty"`
 	Attempts []Attempt       `json:"attempts,omitempty"` // of one job alone
 }
 
@@ -138,7 +140,7 @@ func showJob(r pgstore.Record, attempts []pgstore.Attempt) Job {
 	j := Job{
 		ID: r.ID, State: r.State, Attempt: r.Attempt, Queue: r.Queue, Handler: r.Handler, Args: r.Args, Priority: r.Priority, Retries: r.Retries,
 		Timeout: r.Timeout.String(), Lane: r.Lane, Key: r.Key, Cron: r.Cron, At: orNull(r.At), Moment: orNull(r.Moment), Worker: r.Post,
-		Created: r.Created, By: r.By, Why: r.Why,
+		Created: r.Created, By: r.By, Why: r.Why, Cancels: r.Cancelling, Progress: r.Progress,
 	}
 	for _, a := range attempts {
 		j.Attempts = append(j.Attempts, Attempt{a.N, a.Outcome, a.Post, a.Began, a.Ended, a.Error, a.Result})
