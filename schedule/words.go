@@ -28,6 +28,11 @@ const Skipped = core.Skipped
 // Outcomes lists what becomes of a time that has its row.
 func Outcomes() []string { return []string{core.Enqueued, core.Skipped, core.Existing} }
 
+// Ends lists how attempts end.
+func Ends() []string {
+	return []string{worker.Done, worker.Failed, worker.Dead, worker.Later, worker.Lost, worker.Released, worker.Cancelled}
+}
+
 // Reasons lists why times are passed over.
 func Reasons() []string {
 	return []string{core.WhyLate, core.WhyLimit, core.WhyPaused, core.WhyUnreadable}

@@ -44,7 +44,7 @@ func pageOfEverything(t *testing.T) (text string) {
 	conch(t, "identity", "new", "--file", filepath.Join(d.dir, "identity.pem")).done(t)
 	newAuthority(t, filepath.Join(d.dir, "ca.pem"))
 	d.write(fileOf(migrated(t).URL, "listen = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"payments\"\n"+accountAt(d, "http://127.0.0.1:1", 1337, "")+
-		"[[crons]]\nname = \"tick\"\nschedule = \"@yearly\"\njob = \"work\"\nqueue = \"mail\"\n[[files]]\nscope = \"data\"\ndir = \"files\"\nca_file = \"ca.pem\"\npeers = { two = \"http://127.0.0.1:1\" }\n"+
+		"[[crons]]\nname = \"tick\"\nschedule = \"@yearly\"\njob = \"work\"\nqueue = \"mail\"\n[[workers]]\nqueues = [\"mail\"]\n[[files]]\nscope = \"data\"\ndir = \"files\"\nca_file = \"ca.pem\"\npeers = { two = \"http://127.0.0.1:1\" }\n"+
 		"[identity]\nname = \"one\"\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n[gossip]\n[[logs]]\nnamespace = \"flags\"\n"+
 		"[[peers]]\nname = \"two\"\nurl = \"https://127.0.0.1:1\"\nkey = \"sha256:"+strings.Repeat("2", 64)+"\"\n"))
 	d.start().says("serving health and metrics")

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,10 +13,12 @@ import (
 	"github.com/conchhq/conch/schedule/zone"
 )
 
-// Section is the configuration of the service: [schedule] and [[crons]].
+// Section is the configuration of the service: [schedule], [[crons]] and [[workers]].
 type Section struct {
-	there   bool // one of the two is in the file: its crons are those that there are to be, also if there are none
+	there   bool // the file has a cron, or a version: its crons are those that there are to be, also if there are none
 	scope   string
+	posts   int
+	workers []Worker
 	version int
 	keep    time.Duration // for how long rows of scheduled times are kept; 0: the default of package schedule
 	crons   []schedule.Cron
@@ -38,9 +41,15 @@ func (*Section) Table() string { return "crons" }
 func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 	return map[string]config.Setter{
 		"schedule": func(place string, value any) {
-			s.there = true
-			d.Table(place, value, map[string]config.Setter{"scope": d.Word(&s.scope), "version": d.Count(&s.version), "keep": d.Span(&s.keep)})
+			d.Table(place, value, map[string]config.Setter{
+				"scope": d.Word(&s.scope), "keep": d.Span(&s.keep), "posts": oneOrMore(d, &s.posts),
+				"version": func(place string, v any) {
+					s.there = true
+					d.Count(&s.version)(place, v)
+				},
+			})
 		},
+		"workers": func(place string, value any) { s.readWorkers(d, place, value) },
 		s.Table(): func(place string, value any) {
 			s.there = true
 			for i, v := range d.Tables(place, value) {
@@ -94,9 +103,7 @@ func arguments(d *config.Decoder, to *string) config.Setter {
 
 // Settle implements config.Section.
 func (s *Section) Settle(*config.Decoder, config.Config) {
-	if s.scope == "" {
-		s.scope = defaultScope
-	}
+	s.scope, s.posts = cmp.Or(s.scope, defaultScope), cmp.Or(s.posts, defaultPosts)
 	s.crons = s.config("").Crons
 }
 
@@ -105,12 +112,18 @@ func (s *Section) config(node string) schedule.Config {
 	return schedule.Config{Version: int64(s.version), Crons: s.crons, Node: node, Keep: s.keep}.WithDefaults()
 }
 
-// Roles implements config.Section. The fenced door is enough: a leader writes rows and nothing else.
-func (s *Section) Roles() []config.Role {
-	if !s.there {
-		return nil
+// Roles implements config.Section. The fenced door is enough: a leader writes rows and nothing else, and a worker waits for the act door
+// itself.
+func (s *Section) Roles() (roles []config.Role) {
+	if s.there {
+		roles = append(roles, config.Role{Name: s.scope, Scope: s.scope, Fenced: true})
 	}
-	return []config.Role{{Name: s.scope, Scope: s.scope, Fenced: true, Does: s.Table()}}
+	for _, w := range s.workers {
+		for _, post := range s.postsOf(w) {
+			roles = append(roles, config.Role{Name: post, Scope: post, Fenced: true, Kept: true, Does: w})
+		}
+	}
+	return roles
 }
 
 // Validate implements config.Section.
@@ -121,6 +134,7 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 	if s.keep > 0 && s.keep < time.Hour {
 		d.Fault("schedule.keep", "%s: an hour at least", s.keep)
 	}
+	s.validateWorkers(d, c)
 	names := map[string]int{}
 	for i, one := range s.crons {
 		place := fmt.Sprintf("%s[%d]", s.Table(), i)
@@ -196,8 +210,11 @@ func spelled(all []time.Time, timezone string) (out []string) {
 	return out
 }
 
-// queues lists the queues of the crons.
+// queues lists the queues of the crons and of the workers.
 func (s *Section) queues() (all []string) {
+	for _, w := range s.workers {
+		all = append(all, w.Queues...)
+	}
 	for _, c := range s.crons {
 		all = append(all, c.Queue)
 	}

@@ -67,8 +67,8 @@ args = "[1]"
 	if c, err := load(t, db+"[[roles]]\nname = \"a\"\n"); err != nil || len(c.Settled()) != 1 {
 		t.Errorf("without crons: %v, %v", c.Settled(), err)
 	}
-	if c, err := load(t, db+"[schedule]\n"); err != nil || c.Settled()[0].Scope != "scheduler" {
-		t.Errorf("with [schedule] alone: %v, %v", c.Settled(), err)
+	if c, err := load(t, db+"[schedule]\nversion = 0\n"); err != nil || c.Settled()[0].Scope != "scheduler" {
+		t.Errorf("with a version alone: %v, %v", c.Settled(), err)
 	}
 }
 
@@ -111,6 +111,11 @@ func TestFaultsOfCrons(t *testing.T) {
 		{"a priority", with("priority = 9"), []string{"line 7, crons[0].priority"}},
 		{"a short memory", with("[schedule]\nkeep = \"1m\""), []string{"schedule.keep: 1m0s: an hour at least"}},
 		{"standalone", "[node]\nstandalone = true\n" + tick, []string{"crons", "standalone"}},
+		{"a worker that posts without a key", with("[[workers]]\nhosts = [\"a\"]"), []string{"workers[0].hosts", "key_file"}},
+		{"a worker of no queue", with("[[workers]]\nqueues = []"), []string{"workers[0]", "no queue"}},
+		{"a worker that does nothing", with("[[workers]]\nconcurrency = 0"), []string{"workers[0].concurrency: 0 is too little"}},
+		{"no post", with("[schedule]\nposts = 0"), []string{"schedule.posts: 0 is too little"}},
+		{"a standalone worker", "[node]\nstandalone = true\n[[workers]]\n", []string{"workers[0]", "standalone"}},
 		{"a role's scope", db + "[[roles]]\nname = \"scheduler\"\n" + tick, []string{`"scheduler" is the scope of roles[0] already`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,6 +123,28 @@ func TestFaultsOfCrons(t *testing.T) {
 			_, err := load(t, c.text)
 			configtest.Faults(t, err, c.says, "SECRET")
 		})
+	}
+}
+
+// The posts of a worker are those of all workers of its queues, in whatever order these are named. A file that has neither a cron nor a version
+// declares nothing, and does not retire those of others.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, db+"[schedule]\nposts = 2\n[[workers]]\nqueues = [\"b\", \"a\"]\n[[workers]]\nconcurrency = 7\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scopes []string
+	for _, r := range c.Settled() {
+		if scopes = append(scopes, r.Scope); !r.Fenced || !r.Kept {
+			t.Errorf("%+v", r)
+		}
+	}
+	if !slices.Equal(scopes, []string{"worker/a+b/1", "worker/a+b/2", "worker/default/1", "worker/default/2"}) {
+		t.Errorf("got %q", scopes)
+	}
+	if s := config.Of[*Section](c); s.there || s.workers[1].Concurrency != 7 || !slices.Equal(s.queues(), []string{"a", "b", "default"}) {
+		t.Errorf("got %+v", s)
 	}
 }
 

@@ -26,7 +26,7 @@ type facts struct {
 // examine looks at the crons and the queues. It changes nothing.
 func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	section := config.Of[*Section](c)
-	if section == nil || !section.there || c.Node.Standalone {
+	if section == nil || len(section.Roles()) == 0 || c.Node.Standalone {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, factPatience)
@@ -37,7 +37,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	}
 	defer store.Close()
 	var f facts
-	if f.depths, err = store.Depths(ctx); err == nil {
+	if f.depths, err = store.Depths(ctx); err == nil && section.there {
 		f.other, f.differs, err = store.Differs(ctx, section.config("").File())
 	}
 	if err != nil {

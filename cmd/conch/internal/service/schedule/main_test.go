@@ -2,11 +2,13 @@ package schedule
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -17,7 +19,11 @@ import (
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
+// TestMain makes the test binary a keeper, too: the commands of jobs run under one.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "keeper" {
+		os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Conch(cli.Build{}, nil)))
+	}
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
 		if err := migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
 			return err

@@ -15,24 +15,26 @@ import (
 // tally counts what this node has done while it led. It has the crons and the queues of the node's file from the beginning.
 type tally struct {
 	mu      sync.Mutex
-	there   bool
+	there   bool // it has crons
+	works   bool // it has workers
 	queues  []string
 	runs    map[string]int // by outcome
 	gaps    map[string]int // by why
 	back    int
+	ends    map[string]int // of attempts, by outcome
 	skipped map[string]int // by cron: how many times in a row
 	other   string         // the node whose file differs
 }
 
 func newTally() *tally {
-	return &tally{runs: map[string]int{}, gaps: map[string]int{}, skipped: map[string]int{}}
+	return &tally{runs: map[string]int{}, ends: map[string]int{}, gaps: map[string]int{}, skipped: map[string]int{}}
 }
 
 // know takes over the names of a file.
 func (t *tally) know(s *Section) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.there, t.queues = s.there, s.queues()
+	t.there, t.works, t.queues = s.there, len(s.workers) > 0, s.queues()
 	was := t.skipped
 	t.skipped = map[string]int{}
 	for _, c := range s.crons {
@@ -54,6 +56,10 @@ func (t *tally) count(e schedule.Event) {
 		t.gaps[e.Why] += e.Count
 	case schedule.ClockBack:
 		t.back++
+	case schedule.AttemptEnded:
+		if !e.Refused {
+			t.ends[e.Outcome]++
+		}
 	}
 }
 
@@ -95,6 +101,7 @@ var (
 	passedDesc  = measured.New("passed_over_total", "Scheduled times that were passed over while this process led, by why; 10,000 of one gap stand for more.", "why")
 	skippedDesc = measured.New("skipped_in_a_row", "How many times of the cron were skipped one after another, since an earlier job has not ended, on the node that leads; 0 on all others.", "cron")
 	backDesc    = measured.New("clock_back_total", "Crons that were set back since the database's clock was, while this process led.")
+	endsDesc    = measured.New("attempts_total", "Attempts at jobs that workers of this process have ended, by outcome; one that was over before is not counted.", "outcome")
 	differsDesc = measured.New("files_differ", "1 while this process and the node whose crons count have different crons under one version.")
 )
 
@@ -106,7 +113,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out := metric.Samples(to)
 	t := c.tally
 	t.mu.Lock()
-	there, queues := t.there, t.queues
+	there, works, queues := t.there, t.works, t.queues
 	if there {
 		for _, outcome := range schedule.Outcomes() {
 			out.Count(runsDesc, float64(t.runs[outcome]), outcome)
@@ -120,8 +127,13 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		out.Count(backDesc, float64(t.back))
 		out.Flag(differsDesc, t.other != "")
 	}
+	if works {
+		for _, outcome := range schedule.Ends() {
+			out.Count(endsDesc, float64(t.ends[outcome]), outcome)
+		}
+	}
 	t.mu.Unlock()
-	if there {
+	if there || works {
 		c.depths(out, queues)
 	}
 }

@@ -23,10 +23,11 @@ import (
 //go:embed openapi.yaml
 var openAPI string
 
-// Kind is the service of [schedule] and [[crons]].
+// Kind is the service of [schedule], [[crons]] and [[workers]].
 func Kind() node.Kind {
 	return node.Kind{
 		Section: func() config.Section { return new(Section) },
+		Check:   check,
 		Remark:  remark,
 		Examine: examine,
 		Tables:  &node.Tables{Wing: "schedule", Set: pgstore.Migrations(), Guard: pgstore.RefuseJobs},
@@ -66,13 +67,15 @@ func newService(f node.Frame) *service {
 func (s *service) Prepare(ctx context.Context, c config.Config) (apply func(), err error) {
 	section := config.Of[*Section](c)
 	var scheduler *schedule.Scheduler
-	if section.there {
+	if len(section.Roles()) > 0 {
 		if s.fault != nil {
 			return nil, s.fault
 		}
 		if err := s.checkTables(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if section.there {
 		cfg := section.config(s.frame.ID)
 		cfg.Tell = s.tell
 		if scheduler, err = schedule.New(cfg, s.store); err != nil {
@@ -171,7 +174,10 @@ func (s *service) compare(ctx context.Context, file schedule.File) {
 }
 
 // Work implements node.Service.
-func (s *service) Work(config.Role, func(error)) (node.Work, func(context.Context)) {
+func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Context)) {
+	if w, is := r.Does.(Worker); is {
+		return s.work(r, w), nil
+	}
 	return s.lead, nil
 }
 
@@ -207,6 +213,8 @@ func (s *service) tell(e schedule.Event) {
 		log.Info("times of a cron are passed over", slog.String("cron", e.Name), slog.Time("from", e.From), slog.Time("to", e.To), slog.Int("count", e.Count), slog.String("why", e.Why))
 	case schedule.ClockBack:
 		log.Warn("the database's clock was set back", slog.String("cron", e.Name), slog.Time("from", e.From), slog.Time("to", e.To))
+	case schedule.AttemptEnded:
+		log.Debug("an attempt at a job has ended", slog.Int64("job", e.ID), slog.Int("attempt", e.Attempt), slog.String("outcome", e.Outcome), slog.String("error", e.Error), slog.Bool("over_before", e.Refused))
 	case schedule.Unreadable:
 		log.Error("this node cannot read a cron's schedule, and does not run it", slog.String("cron", e.Name), slog.Any("error", e.Why))
 	}
