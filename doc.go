@@ -77,7 +77,7 @@
 //     [github.com/conchhq/conch/txlog/pgstore]: a Postgres database says which entry is the next, under a fence.
 //     [github.com/conchhq/conch/txlog/store] says what a node keeps of it, and
 //     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file.
-//   - [github.com/conchhq/conch/schedule]: crons, each scheduled time once, behind a gate.
+//   - [github.com/conchhq/conch/schedule]: crons and jobs, each scheduled time and each job once, behind gates.
 //   - [github.com/conchhq/conch/schedule/pgstore]: the Postgres store of crons and jobs, which fences every
 //     write of a leader and a worker.
 //   - [github.com/conchhq/conch/schedule/riverq], a module of its own: it hands jobs to a River that a user has.

@@ -1,9 +1,13 @@
-// Package schedule runs crons, each scheduled time once, while one process of several leads. It knows a gate and nothing of
-// elections.
+// Package schedule runs crons, each scheduled time once, while one process of several leads; and jobs, by workers of which each leads a scope of its
+// own, its post. It knows gates and nothing of elections.
 //
 //	s, err := schedule.New(schedule.Config{Crons: crons}, store)
 //	…
 //	err = s.Lead(ctx, gate) // while this process leads the scope
+//
+//	w, err := schedule.NewWorker(schedule.WorkerConfig{Handlers: handlers}, store)
+//	…
+//	err = w.Run(ctx, gate) // while this process leads the post
 //
 // # Words
 //
@@ -12,6 +16,7 @@
 //   - A revision is one definition of a cron, from an instant on. Nobody changes a revision; who changes, pauses or retires a cron adds one.
 //     Only the leader adopts it, once what the one before owes up to that instant is settled.
 //   - A [Run] is a scheduled time that has its row, with a job or without one. A [Gap] is times that are passed over, and why.
+//   - An attempt is a job and a number, and begins when a worker takes the job. No two attempts have the same one.
 //   - The cursor of a cron is up to where its times are settled. The floor is up to where its rows were deleted; the cursor never goes below.
 //
 // # Promises
@@ -27,6 +32,8 @@
 //	a write has no answer                          its crons are read again
 //	the database is away                           nothing is due; then as the cron's CatchUp says
 //	the database's clock was an hour ahead         times of that hour have come early, and come once; none is silent for longer than a minute
+//	a worker dies                                  the next one that leads its post gives back what it had taken
+//	it freezes and wakes up                        its commands are dead, and what it tells of its attempts is refused
 //	a node does not know a zone                    the cron is not run while that node leads, and it says so
 //
 // # What the caller owes

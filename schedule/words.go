@@ -1,6 +1,9 @@
 package schedule
 
-import "github.com/conchhq/conch/schedule/internal/core"
+import (
+	"github.com/conchhq/conch/schedule/internal/core"
+	"github.com/conchhq/conch/schedule/internal/worker"
+)
 
 // Cron is what is done, and when.
 type Cron = core.Definition
@@ -19,10 +22,27 @@ const (
 	Allow = core.Allow // both jobs are run
 )
 
+// Skipped is how a time ends while the job of an earlier one goes on.
+const Skipped = core.Skipped
+
+// Outcomes lists what becomes of a time that has its row.
+func Outcomes() []string { return []string{core.Enqueued, core.Skipped, core.Existing} }
+
+// Ends lists how attempts end.
+func Ends() []string {
+	return []string{worker.Done, worker.Failed, worker.Dead, worker.Later, worker.Lost, worker.Released, worker.Cancelled}
+}
+
+// Reasons lists why times are passed over.
+func Reasons() []string {
+	return []string{core.WhyLate, core.WhyLimit, core.WhyPaused, core.WhyUnreadable}
+}
+
 // What a [Store] reads and writes.
 //
 //nolint:revive // one comment for all
 type (
+	File    = core.File
 	Run     = core.Run
 	Gap     = core.Gap
 	Read    = core.Read
@@ -31,7 +51,20 @@ type (
 	Written = core.Written
 )
 
-// Event is something that has happened: [Ran], [PassedOver], [ClockBack] or [Unreadable].
+// What [Jobs] read and write.
+//
+//nolint:revive // one comment for all
+type (
+	Key   = worker.Key
+	Job   = worker.Job
+	End   = worker.End
+	Held  = worker.Held
+	Take  = worker.Take
+	Taken = worker.Taken
+	Told  = worker.Told
+)
+
+// Event is something that has happened: [Ran], [PassedOver], [ClockBack], [Unreadable] or [AttemptEnded].
 type Event any
 
 // The events.
@@ -43,3 +76,10 @@ type (
 	ClockBack  = core.ClockBack  // the database's clock was set back
 	Unreadable = core.Unreadable // this node cannot read a schedule
 )
+
+// AttemptEnded says that an attempt at a job has ended, or is over.
+type AttemptEnded struct {
+	End
+	Post    string // of the worker that tells it
+	Refused bool   // it was over before: this end counts for nothing
+}

@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
-	"github.com/conchhq/conch/schedule/pgstore"
 )
 
 // crontabs are the crontabs of machines that share a database.
@@ -28,11 +27,7 @@ type crontabs struct {
 func newCrontabs(t *testing.T) *crontabs {
 	t.Helper()
 	db := migrated(t)
-	c := &crontabs{t, db, db.Connect(t), filepath.Join(t.TempDir(), "ran")}
-	if err := pgstore.Up(t.Context(), c.conn, nil); err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return &crontabs{t, db, db.Connect(t), filepath.Join(t.TempDir(), "ran")}
 }
 
 // call prepares a call of one machine, for slots of an hour.

@@ -14,16 +14,16 @@
 //	SELECT conch.job_add('mail', 'welcome', '{"to": "a@example.com"}');
 //
 // A job that has to run one at a time with others names their lane; one that must not be there twice names a key, which it holds until it has
-// ended. A worker takes jobs by [Store.Take], fenced by the token of its post: a scope that it leads. The rows of a take count once its commit is confirmed,
+// ended. A [schedule.Worker] takes jobs by [Store.Take], fenced by the token of its post: a scope that it leads. The rows of a take count once its commit is confirmed,
 // so that no handler ends what is not taken yet. A handler that works on this database ends its job in the transaction that has its effect:
 //
 //	BEGIN; UPDATE …; SELECT conch.job_done(17, 1); COMMIT;
 //
 // which fails with CN021 if the attempt is over, so that a worker that was frozen undoes its effect. conch.job_hold proves the attempt in a transaction
-// that does not end it. [Store.Failed] gives a job back for another attempt after a pause, or to the dead; [Store.Operate] retries or discards
+// that does not end it. [Store.Tell] ends attempts as their worker says: a job is done, comes again after a pause, or is dead; [Store.Operate] retries or discards
 // many dead jobs, each once, however often the command is given again.
 //
-// An attempt counts when it is taken. A job whose worker dies stays taken until somebody gives it back ([Store.Failed] with [Lost]).
+// An attempt counts when it is taken. A job whose worker dies stays taken until the worker that gets its post gives it back.
 //
 // # Slots
 //

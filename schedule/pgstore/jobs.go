@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,99 +13,151 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/schedule"
 )
 
-// How an attempt ends without success.
-const (
-	Failed = "failed" // its handler says so
-	Lost   = "lost"   // its worker is gone
-)
+var _ schedule.Jobs = (*Store)(nil)
 
-var (
-	// ErrOver means that an attempt is over: it was given back, or another one has begun.
-	ErrOver = errors.New("the attempt is over")
-	// ErrUnknown means that the database does not know an operation: it was restored since that began.
-	ErrUnknown = errors.New("there is no such operation")
-)
+// ErrUnknown means that the database does not know an operation: it was restored since that began.
+var ErrUnknown = errors.New("there is no such operation")
 
-// SQLSTATEs of the tables of jobs; docs/operations.md has all of conch's.
-const (
-	codeOver    = "CN021"
-	codeUnknown = "CN022"
-)
+// codeUnknown is the SQLSTATE of an operation that is not known; docs/operations.md has all of conch's.
+const codeUnknown = "CN022"
 
 // translate turns refusals of the database into errors of this package and of fence.
 func translate(err error) error {
 	var refused *pgconn.PgError
-	if !errors.As(err, &refused) {
-		return err
-	}
-	switch refused.Code {
-	case codeOver:
-		return fmt.Errorf("%w: %s", ErrOver, refused.Message)
-	case codeUnknown:
+	if errors.As(err, &refused) && refused.Code == codeUnknown {
 		return fmt.Errorf("%w: %s", ErrUnknown, refused.Message)
 	}
 	return pgfence.Stale(err)
 }
 
-// Job is one attempt at a job.
-type Job struct {
-	ID      int64
-	Attempt int
-	Queue   string
-	Handler []byte // JSON: {"job": name}, {"command": […]} or {"http": address}
-	Args    []byte // JSON
-	Timeout time.Duration
-	Cron    int64     // that has made it; 0: none
-	At      time.Time // its scheduled time
-	Scope   string    // of the leader that has added it
-	Epoch   int64
-}
-
-// Take takes up to so many jobs of some queues for a worker, whose post is the scope of the token. What it returns is committed. The error
-// wraps [fence.ErrStale] if the token is over: then nothing is taken. After any other error jobs may be taken that nobody works on.
-func (s *Store) Take(ctx context.Context, post fence.Token, queues []string, most int) (jobs []Job, err error) {
+// Take implements [schedule.Jobs]. After an error jobs may be taken that nobody works on.
+func (s *Store) Take(ctx context.Context, post fence.Token, queues []string, t schedule.Take) (out schedule.Taken, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var since any = "-infinity"
+	if !t.Since.IsZero() {
+		since = t.Since
+	}
 	var batch pgx.Batch
 	batch.Queue(pg.Durable)
-	batch.Queue(`SELECT job, attempt, queue, handler, args, extract(epoch FROM timeout)::float8, cron, at, scope, leader FROM conch.job_take($1, $2, $3, $4)`,
-		queues, post.Scope, post.Epoch, most).Query(func(rows pgx.Rows) (err error) {
-		jobs, err = pgx.CollectRows(rows, scanJob)
+	batch.Queue(`SELECT job, attempt, queue, due, handler, args, extract(epoch FROM timeout)::float8, cron, at, scope, leader FROM conch.job_take($1, $2, $3, $4, $5)`,
+		queues, post.Scope, post.Epoch, t.Most, since).Query(func(rows pgx.Rows) (err error) {
+		out.Jobs, err = pgx.CollectRows(rows, scanJob)
 		return err
+	})
+	batch.Queue(`SELECT now(), extract(epoch FROM (SELECT run_at FROM conch.job_later ORDER BY run_at LIMIT 1) - now())::float8`).QueryRow(func(row pgx.Row) error {
+		var next *float64
+		if err := row.Scan(&out.At, &next); err != nil || next == nil {
+			return err
+		}
+		out.Next = max(span(*next), time.Millisecond)
+		return nil
 	})
 	pgfence.Queue(&batch, post)
 	if err := translate(s.pools.Commit(ctx, &batch)); err != nil {
-		return nil, err
+		return schedule.Taken{}, err
 	}
-	return jobs, nil
+	return out, nil
 }
 
-func scanJob(row pgx.CollectableRow) (j Job, err error) {
+func scanJob(row pgx.CollectableRow) (j schedule.Job, err error) {
 	var timeout float64
-	var cron, epoch *int64
+	var cron, scope *string
+	var epoch *int64
 	var at *time.Time
-	var scope *string
-	if err := row.Scan(&j.ID, &j.Attempt, &j.Queue, &j.Handler, &j.Args, &timeout, &cron, &at, &scope, &epoch); err != nil {
+	if err := row.Scan(&j.ID, &j.Attempt, &j.Queue, &j.Due, &j.Handler, &j.Args, &timeout, &cron, &at, &scope, &epoch); err != nil {
 		return j, err
 	}
-	j.Timeout = span(timeout)
+	j.Timeout, j.Due = span(timeout), j.Due.UTC()
 	if cron != nil {
 		j.Cron, j.At, j.Scope, j.Epoch = *cron, orZero(at), *scope, *epoch
 	}
 	return j, nil
 }
 
-// Done ends a job whose handler has no transaction of its own here. Result is JSON, or nothing. The error wraps [ErrOver] if the attempt is over.
-func (s *Store) Done(ctx context.Context, job int64, attempt int, result []byte) error {
-	return s.end(ctx, `SELECT conch.job_done($1, $2, $3)`, job, attempt, result)
+// Look implements [schedule.Jobs].
+func (s *Store) Look(ctx context.Context, post string, progress map[schedule.Key]string) (all []schedule.Held, err error) {
+	var jobs []int64
+	var attempts []int
+	var texts []string
+	for k, text := range progress {
+		jobs, attempts, texts = append(jobs, k.ID), append(attempts, k.Attempt), append(texts, readable(text))
+	}
+	var batch pgx.Batch
+	batch.Queue(pg.Durable)
+	if len(jobs) > 0 {
+		batch.Queue(`SELECT conch.job_progress($1, $2, $3)`, jobs, attempts, texts)
+	}
+	batch.Queue(`
+		SELECT t.job, t.attempt, t.epoch, j.fenced, t.cancel FROM conch.job_taken t JOIN conch.jobs j ON j.id = t.job WHERE t.post = $1 ORDER BY t.job`, post).Query(func(rows pgx.Rows) error {
+		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h schedule.Held, err error) {
+			return h, row.Scan(&h.ID, &h.Attempt, &h.Epoch, &h.Fenced, &h.Cancel)
+		})
+		return err
+	})
+	return all, s.pools.Commit(ctx, &batch)
 }
 
-// Failed ends an attempt without success, as [Failed] or [Lost]. The job is tried again after a pause, if it may be and another try may be of
-// use; else it is dead. The error wraps [ErrOver] if the attempt is over.
-func (s *Store) Failed(ctx context.Context, job int64, attempt int, outcome, why string, pause time.Duration, final bool) error {
-	return s.end(ctx, `SELECT conch.job_failed($1, $2, $3, $4, make_interval(secs => $5), $6)`, job, attempt, outcome, why, pause.Seconds(), final)
+// Tell implements [schedule.Jobs]. If somebody holds a lane in a transaction of his own, the attempts are ended one by one: that one waits, and no other.
+func (s *Store) Tell(ctx context.Context, ends []schedule.End) (schedule.Told, error) {
+	out, err := s.tell(ctx, ends)
+	var refused *pgconn.PgError
+	if len(ends) == 1 || !errors.As(err, &refused) || refused.Code != lockNotAvailable && refused.Code != deadlock {
+		return out, err
+	}
+	for i, e := range ends {
+		one, err := s.tell(ctx, ends[i:i+1])
+		switch {
+		case err == nil:
+			out.Held, out.Over = append(out.Held, one.Held...), append(out.Over, one.Over...)
+		case !errors.As(err, &refused):
+			return schedule.Told{}, err
+		default:
+			out.Held = append(out.Held, e.Key)
+		}
+	}
+	return out, nil
+}
+
+// deadlock is what one of two transactions fails with that wait for each other.
+const deadlock = "40P01"
+
+func (s *Store) tell(ctx context.Context, ends []schedule.End) (out schedule.Told, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var jobs []int64
+	var attempts []int
+	var outcomes []string
+	var errs, results []*string
+	var pauses []float64
+	for _, e := range ends {
+		jobs, attempts, outcomes, pauses = append(jobs, e.ID), append(attempts, e.Attempt), append(outcomes, e.Outcome), append(pauses, e.Pause.Seconds())
+		errs, results = append(errs, orNull(readable(e.Error))), append(results, orNull(string(e.Result)))
+	}
+	var batch pgx.Batch
+	batch.Queue(pg.Durable + `, pg_catalog.set_config('lock_timeout', '100ms', true)`)
+	batch.Queue(`SELECT job, attempt, held FROM conch.job_end($1, $2, $3, $4, $5::json[], $6)`, jobs, attempts, outcomes, errs, results, pauses).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var k schedule.Key
+			var held bool
+			if err := rows.Scan(&k.ID, &k.Attempt, &held); err != nil {
+				return err
+			}
+			if held {
+				out.Held = append(out.Held, k)
+			} else {
+				out.Over = append(out.Over, k)
+			}
+		}
+		return rows.Err()
+	})
+	if err := translate(s.pools.Commit(ctx, &batch)); err != nil {
+		return schedule.Told{}, err
+	}
+	return out, nil
 }
 
 // end commits one statement.
@@ -115,4 +168,23 @@ func (s *Store) end(ctx context.Context, sql string, args ...any) error {
 	batch.Queue(pg.Durable)
 	batch.Queue(sql, args...)
 	return translate(s.pools.Commit(ctx, &batch))
+}
+
+// ListenJobs tells of queues that may have jobs, on its own connection, until ctx ends. An empty queue says that words of it may have been lost.
+func (s *Store) ListenJobs(ctx context.Context, woken func(queue string)) error {
+	return pg.Listen(ctx, s.at, []string{"conch_job"}, pg.ListenFuncs{
+		Up: func() { woken("") }, Notify: func(_, payload string) { woken(payload) },
+	})
+}
+
+// readable is a text as Postgres can store it.
+func readable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }

@@ -13,24 +13,39 @@ import (
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
 // take takes jobs, which must be those.
-func take(t *testing.T, s *pgstore.Store, most int, want ...int64) []pgstore.Job {
+func take(t *testing.T, s *pgstore.Store, most int, want ...int64) []schedule.Job {
 	t.Helper()
-	got, err := s.Take(t.Context(), worker, []string{"q"}, most)
+	got, err := s.Take(t.Context(), worker, []string{"q"}, schedule.Take{Most: most})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ids []int64
-	for _, j := range got {
+	for _, j := range got.Jobs {
 		ids = append(ids, j.ID)
 	}
 	if slices.Sort(ids); !slices.Equal(ids, want) {
 		t.Errorf("took %v, want %v", ids, want)
 	}
-	return got
+	return got.Jobs
+}
+
+// tell ends an attempt, and reports whether it was not over.
+func tell(t *testing.T, s *pgstore.Store, e schedule.End) bool {
+	t.Helper()
+	out, err := s.Tell(t.Context(), []schedule.End{e})
+	if err != nil || len(out.Held) > 0 {
+		t.Fatalf("%+v: %+v, %v", e, out, err)
+	}
+	return len(out.Over) == 0
+}
+
+func of(id int64, attempt int, outcome string) schedule.End {
+	return schedule.End{Key: schedule.Key{ID: id, Attempt: attempt}, Outcome: outcome, Error: "it does not work"}
 }
 
 func refused(err error, code string) bool {
@@ -45,18 +60,18 @@ func TestAJob(t *testing.T) {
 	id := scan[int64](t, conn, `SELECT conch.job_add('q', 'hello', '{"to": 1}', timeout => '90s')`)
 	scan[int64](t, conn, `SELECT conch.job_add('other', 'hello')`)
 	j := take(t, s, 10, id)[0]
-	if j.Attempt != 1 || j.Queue != "q" || string(j.Handler) != `{"job": "hello"}` || string(j.Args) != `{"to": 1}` || j.Timeout != 90*time.Second || j.Cron != 0 {
+	if j.Attempt != 1 || j.Queue != "q" || string(j.Handler) != `{"job": "hello"}` || string(j.Args) != `{"to": 1}` || j.Timeout != 90*time.Second || j.Cron != "" {
 		t.Errorf("took %+v", j)
 	}
 	take(t, s, 10)
-	if err := s.Done(t.Context(), id, 2, nil); !errors.Is(err, pgstore.ErrOver) {
-		t.Errorf("an attempt that has not begun ends with %v", err)
+	if tell(t, s, of(id, 2, "done")) {
+		t.Error("an attempt that has not begun ends")
 	}
-	if err := s.Done(t.Context(), id, 1, []byte(`{"ok": true}`)); err != nil {
-		t.Fatal(err)
+	if !tell(t, s, schedule.End{Key: j.Key, Outcome: "done", Result: []byte(`{"ok": true}`)}) {
+		t.Error("an attempt is over before its end")
 	}
-	if err := s.Done(t.Context(), id, 1, nil); !errors.Is(err, pgstore.ErrOver) {
-		t.Errorf("an end that is told twice ends with %v", err)
+	if tell(t, s, of(id, 1, "done")) {
+		t.Error("an attempt ends twice")
 	}
 	if got := scan[string](t, conn, `SELECT outcome || result FROM conch.job_attempts WHERE job = $1`, id); got != `done{"ok": true}` {
 		t.Errorf("the attempt is %s", got)
@@ -70,7 +85,7 @@ func TestAStaleWorkerTakesNothing(t *testing.T) {
 	id := scan[int64](t, conn, `SELECT conch.job_add('q', 'hello')`)
 	stale := worker
 	stale.Epoch = 7
-	if got, err := s.Take(t.Context(), stale, []string{"q"}, 1); !errors.Is(err, fence.ErrStale) || len(got) != 0 {
+	if got, err := s.Take(t.Context(), stale, []string{"q"}, schedule.Take{Most: 1}); !errors.Is(err, fence.ErrStale) || len(got.Jobs) != 0 {
 		t.Errorf("took %v, %v", got, err)
 	}
 	take(t, s, 1, id)
@@ -92,9 +107,7 @@ func TestEffectAndEndAreOne(t *testing.T) {
 	if _, err := late.Exec(ctx, `INSERT INTO public.paid VALUES ($1)`, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Failed(ctx, id, 1, pgstore.Lost, "its worker is gone", 0, false); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, s, of(id, 1, "lost"))
 	if _, err := late.Exec(ctx, `SELECT conch.job_done($1, 1)`, id); !refused(err, "CN021") {
 		t.Errorf("the end of a lost attempt is %v", err)
 	}
@@ -127,50 +140,47 @@ func TestHold(t *testing.T) {
 	if _, err := tx.Exec(ctx, `SELECT conch.job_hold($1, 1)`, id); err != nil {
 		t.Fatal(err)
 	}
-	run(t, other, `SET lock_timeout = '100ms'`)
-	if _, err := other.Exec(ctx, `SELECT conch.job_failed($1, 1, 'lost', '', '0', false)`, id); !refused(err, "55P03") {
-		t.Errorf("a held attempt is given back: %v", err)
+	more := scan[int64](t, other, `SELECT conch.job_add('q', 'pay')`)
+	take(t, s, 1, more)
+	if out, err := s.Tell(ctx, []schedule.End{of(id, 1, "lost"), of(more, 1, "done")}); err != nil || len(out.Held) != 1 || out.Held[0].ID != id || len(out.Over) != 0 {
+		t.Errorf("told the ends of an attempt that is held, and of another one: %+v, %v", out, err)
 	}
 	if err := tx.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Failed(ctx, id, 1, pgstore.Lost, "", 0, false); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, s, of(id, 1, "lost"))
 	if _, err := conn.Exec(ctx, `SELECT conch.job_hold($1, 1)`, id); !refused(err, "CN021") {
 		t.Errorf("an attempt that is over is held: %v", err)
 	}
 }
 
-// A job that fails is tried again, later, and in the end it is dead. An attempt counts when it is taken. A delay that was made while the clock was
-// ahead is over.
+// A job that fails is tried again, later, and in the end it is dead. An attempt counts when it is taken, unless its worker or its handler puts it off. A
+// delay that was made while the clock was ahead is over.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	s, conn := opened(t)
 	id := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', retries => 2)`)
-	fail := func(attempt int, pause time.Duration, final bool) {
-		t.Helper()
-		if err := s.Failed(t.Context(), id, attempt, pgstore.Failed, "it does not work", pause, final); err != nil {
-			t.Fatal(err)
-		}
-	}
 	take(t, s, 1, id)
-	fail(1, time.Hour, false)
+	e := of(id, 1, "failed")
+	e.Pause = time.Hour
+	tell(t, s, e)
 	take(t, s, 1)
 	run(t, conn, `UPDATE conch.job_later SET made_at = now() + interval '1h', run_at = now() + interval '2h'`)
-	take(t, s, 1, id)
-	fail(2, 0, false)
-	if j := take(t, s, 1, id)[0]; j.Attempt != 3 {
-		t.Errorf("it is attempt %d", j.Attempt)
+	for attempt, outcome := range []string{2: "later", 3: "lost", 4: "released", 5: "failed"} {
+		if attempt >= 2 {
+			if j := take(t, s, 1, id)[0]; j.Attempt != attempt {
+				t.Errorf("it is attempt %d", j.Attempt)
+			}
+			tell(t, s, of(id, attempt, outcome))
+		}
 	}
-	fail(3, 0, false)
 	take(t, s, 1)
-	if why := scan[string](t, conn, `SELECT why || attempt FROM conch.job_dead WHERE job = $1`, id); why != "it does not work3" {
+	if why := scan[string](t, conn, `SELECT why || attempt FROM conch.job_dead WHERE job = $1`, id); why != "it does not work5" {
 		t.Errorf("it is dead because of %s", why)
 	}
 	id = scan[int64](t, conn, `SELECT conch.job_add('q', 'work', retries => 2)`)
 	take(t, s, 1, id)
-	fail(1, 0, true)
+	tell(t, s, of(id, 1, "dead"))
 	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_dead`); n != 2 {
 		t.Errorf("%d are dead", n)
 	}
@@ -200,17 +210,11 @@ func TestLanes(t *testing.T) {
 	other := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', lane => 'b')`)
 	take(t, s, 9, ids[0], other)
 	take(t, s, 9)
-	if err := s.Done(t.Context(), ids[0], 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, s, of(ids[0], 1, "done"))
 	take(t, s, 9, ids[1])
-	if err := s.Failed(t.Context(), ids[1], 1, pgstore.Failed, "", 0, false); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, s, of(ids[1], 1, "failed"))
 	take(t, s, 9, ids[2])
-	if err := s.Done(t.Context(), ids[2], 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, s, of(ids[2], 1, "done"))
 	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_lanes WHERE lane = 'a'`); n != 0 {
 		t.Error("the lane is still held")
 	}
@@ -235,13 +239,16 @@ func TestNoneWaitsForEver(t *testing.T) {
 	}
 	done := 0
 	pgtest.Eventually(t, patience, "the end of all jobs", func() bool {
-		jobs, err := s.Take(t.Context(), worker, []string{"q"}, 10)
-		if err != nil || len(jobs) > 1 {
-			t.Errorf("took %d jobs of one lane, %v", len(jobs), err)
+		got, err := s.Take(t.Context(), worker, []string{"q"}, schedule.Take{Most: 10})
+		if err != nil || len(got.Jobs) > 1 {
+			t.Errorf("took %d jobs of one lane, %v", len(got.Jobs), err)
 		}
-		for _, j := range jobs {
-			if err := s.Done(t.Context(), j.ID, j.Attempt, nil); err != nil {
-				t.Error(err)
+		for _, j := range got.Jobs {
+			for { // an adder may hold the lane
+				out, err := s.Tell(t.Context(), []schedule.End{of(j.ID, j.Attempt, "done")})
+				if err == nil && len(out.Held) == 0 {
+					break
+				}
 			}
 			done++
 		}
@@ -259,9 +266,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("the key has the jobs %d and %d", id, again)
 	}
 	take(t, s, 2, id)
-	if err := s.Done(t.Context(), id, 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, s, of(id, 1, "done"))
 	if again := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', key => 'k')`); again == id {
 		t.Error("the key is still that of a job that has ended")
 	}
@@ -279,13 +284,13 @@ func TestManyWorkers(t *testing.T) {
 	for range workers {
 		group.Go(func() {
 			for {
-				got, err := s.Take(t.Context(), worker, []string{"q"}, 7)
+				got, err := s.Take(t.Context(), worker, []string{"q"}, schedule.Take{Most: 7})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				mu.Lock()
-				for _, j := range got {
+				for _, j := range got.Jobs {
 					if taken[j.ID] {
 						t.Errorf("job %d is taken twice", j.ID)
 					}
@@ -293,7 +298,7 @@ func TestManyWorkers(t *testing.T) {
 				}
 				all := len(taken)
 				mu.Unlock()
-				if len(got) == 0 && all == jobs {
+				if len(got.Jobs) == 0 && all == jobs {
 					return
 				}
 			}

@@ -15,11 +15,11 @@ import (
 
 // standIn replaces the election's fence, whose schema this wing must not know. The tests of the binary use the real one.
 const standIn = `
-	CREATE TABLE public.minted (epoch bigint);
+	CREATE TABLE public.minted (epoch bigint, scope text DEFAULT '');
 	INSERT INTO public.minted VALUES (1);
 	CREATE FUNCTION conch.fence(scope text, epoch bigint, term uuid) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 	BEGIN
-	    IF epoch <> (SELECT m.epoch FROM public.minted m) THEN
+	    IF epoch <> (SELECT m.epoch FROM public.minted m WHERE m.scope IN ('', fence.scope) ORDER BY m.scope DESC LIMIT 1) THEN
 	        RAISE EXCEPTION USING ERRCODE = 'CN001', MESSAGE = 'stale';
 	    END IF;
 	END $$`

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
@@ -98,18 +99,16 @@ func everything(t *testing.T, s *pgstore.Store) {
 	first := d.adopt(c)
 	d.write(first)
 	d.write(d.after(first, 1, 1, 2, 3, 4))
-	jobs, err := s.Take(t.Context(), worker, []string{"default"}, 5)
-	if err != nil || len(jobs) != 1 {
-		t.Fatalf("took %v, %v", jobs, err)
-	}
-	if err := s.Done(t.Context(), jobs[0].ID, 1, nil); err != nil {
-		t.Error(err)
-	}
-	if jobs, err = s.Take(t.Context(), worker, []string{"default"}, 5); err != nil || len(jobs) != 1 {
-		t.Fatalf("took %v, %v", jobs, err)
-	}
-	if err := s.Failed(t.Context(), jobs[0].ID, 1, pgstore.Failed, "no", 0, true); err != nil {
-		t.Error(err)
+	for _, outcome := range []string{"done", "dead"} {
+		got, err := s.Take(t.Context(), worker, []string{"default"}, schedule.Take{Most: 5})
+		if err != nil || len(got.Jobs) != 1 {
+			t.Fatalf("took %+v, %v", got, err)
+		}
+		key := got.Jobs[0].Key
+		if held, err := s.Look(t.Context(), worker.Scope, map[schedule.Key]string{key: "half"}); err != nil || len(held) != 1 {
+			t.Errorf("saw %+v, %v", held, err)
+		}
+		tell(t, s, of(key.ID, 1, outcome))
 	}
 	if done, err := s.Operate(t.Context(), pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}); err != nil || done != 1 {
 		t.Errorf("%d were retried, %v", done, err)

@@ -1,7 +1,7 @@
 // Package riverq hands jobs to a River that a user has, for those whose handlers are River's workers already.
 //
-// A worker takes jobs of one queue, as with any other handler, and calls [Forward] for each. Its insertion into River and its end here are one
-// transaction: so each scheduled time of a cron becomes one job of River, and a worker that was replaced inserts nothing.
+// A worker takes such jobs as any others, and has [Handler] for them. Its insertion into River and the job's end here are one transaction: so each
+// scheduled time of a cron becomes one job of River, and a worker that was replaced inserts nothing.
 //
 // # What it does not promise
 //
@@ -19,14 +19,12 @@ package riverq
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/riverqueue/river"
 
-	"github.com/conchhq/conch/schedule/pgstore"
+	"github.com/conchhq/conch/schedule"
 )
 
 // Database is a connection to the database, or a pool of them. River's tables are in the same one.
@@ -43,24 +41,20 @@ type args struct {
 func (a args) Kind() string                 { return a.name }
 func (a args) MarshalJSON() ([]byte, error) { return a.text, nil }
 
-// Forward inserts an attempt's job into River, where its kind is the job's name and its arguments are the same, and ends it here. The error wraps
-// [pgstore.ErrOver] if the attempt is over: then nothing is inserted. After any other error the attempt goes on, or the job is River's.
-func Forward(ctx context.Context, db Database, client *river.Client[pgx.Tx], job pgstore.Job, opts *river.InsertOpts) error {
-	var handler struct{ Job string }
-	if err := json.Unmarshal(job.Handler, &handler); err != nil || handler.Job == "" {
-		return fmt.Errorf("riverq: job %d is handled by %s, and River takes what names a job", job.ID, job.Handler)
+// Handler returns the handler of jobs that are to be River's. There, their kind is the job's name and their arguments are the same. An attempt that is
+// over inserts nothing, and fails.
+func Handler(db Database, client *river.Client[pgx.Tx], opts *river.InsertOpts) schedule.Handler {
+	return func(ctx context.Context, t *schedule.Task) ([]byte, error) {
+		var handler struct{ Job string }
+		if err := json.Unmarshal(t.Handler, &handler); err != nil || handler.Job == "" {
+			return nil, fmt.Errorf("job %d is handled by %s, and River takes what names a job", t.ID, t.Handler)
+		}
+		return nil, pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+			_, err := client.InsertTx(ctx, tx, args{handler.Job, t.Args}, opts)
+			if err == nil {
+				_, err = tx.Exec(ctx, `SELECT conch.job_done($1, $2)`, t.ID, t.Attempt)
+			}
+			return err
+		})
 	}
-	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		if _, err := client.InsertTx(ctx, tx, args{handler.Job, job.Args}, opts); err != nil {
-			return fmt.Errorf("riverq: job %d: %w", job.ID, err)
-		}
-		_, err := tx.Exec(ctx, `SELECT conch.job_done($1, $2)`, job.ID, job.Attempt)
-		if refused, is := errors.AsType[*pgconn.PgError](err); is && refused.Code == over {
-			return fmt.Errorf("riverq: %w: %s", pgstore.ErrOver, refused.Message)
-		}
-		return err
-	})
 }
-
-// over is what conch.job_done raises.
-const over = "CN021"

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 	"github.com/conchhq/conch/schedule/riverq"
 )
@@ -29,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // Each attempt's job is inserted into River once; an attempt that is over, or whose insertion fails, changes nothing.
-func TestForward(t *testing.T) {
+func TestAJobBecomesRivers(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	pool, err := pgxpool.New(t.Context(), db.URL)
@@ -56,30 +58,34 @@ func TestForward(t *testing.T) {
 	t.Cleanup(s.Close)
 	conn := db.Connect(t)
 	pgtest.Exec(t, conn, `SELECT conch.job_add('river', 'welcome', '{"to": "a@example.com"}')`)
-	jobs, err := s.Take(t.Context(), fence.Token{Scope: "worker/1", Epoch: 1}, []string{"river"}, 2)
-	if err != nil || len(jobs) != 1 {
-		t.Fatalf("took %v, %v", jobs, err)
+	taken, err := s.Take(t.Context(), fence.Token{Scope: "worker/1", Epoch: 1}, []string{"river"}, schedule.Take{Most: 2})
+	if err != nil || len(taken.Jobs) != 1 {
+		t.Fatalf("took %+v, %v", taken, err)
 	}
-	rivers := func() (n int) {
-		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE kind = 'welcome' AND args->>'to' = 'a@example.com'`).Scan(&n); err != nil {
+	job, hands := taken.Jobs[0], riverq.Handler(pool, client, &river.InsertOpts{Queue: "mail"})
+	try := func(change func(*schedule.Job)) (rivers int, err error) {
+		task := &schedule.Task{Job: job}
+		change(&task.Job)
+		_, err = hands(t.Context(), task)
+		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE kind = 'welcome' AND queue = 'mail' AND args->>'to' = 'a@example.com'`).Scan(&rivers); err != nil {
 			t.Fatal(err)
 		}
-		return n
+		return rivers, err
 	}
-	stale := jobs[0]
-	stale.Attempt = 2
-	if err := riverq.Forward(t.Context(), pool, client, stale, nil); !errors.Is(err, pgstore.ErrOver) || rivers() != 0 {
-		t.Errorf("another attempt: %v, %d jobs of River", err, rivers())
+	over := func(err error) bool {
+		refused, is := errors.AsType[*pgconn.PgError](err)
+		return is && refused.Code == "CN021"
 	}
-	wrong := jobs[0]
-	wrong.Handler = []byte(`{"http": "https://a.example"}`)
-	if err := riverq.Forward(t.Context(), pool, client, wrong, nil); err == nil || rivers() != 0 {
-		t.Errorf("a job without a name: %v, %d jobs of River", err, rivers())
+	if n, err := try(func(j *schedule.Job) { j.Attempt = 2 }); !over(err) || n != 0 {
+		t.Errorf("another attempt: %v, %d jobs of River", err, n)
 	}
-	if err := riverq.Forward(t.Context(), pool, client, jobs[0], &river.InsertOpts{Queue: "mail"}); err != nil || rivers() != 1 {
-		t.Errorf("%v, %d jobs of River", err, rivers())
+	if n, err := try(func(j *schedule.Job) { j.Handler = []byte(`{"http": "https://a.example"}`) }); err == nil || n != 0 {
+		t.Errorf("a job without a name: %v, %d jobs of River", err, n)
 	}
-	if err := riverq.Forward(t.Context(), pool, client, jobs[0], nil); !errors.Is(err, pgstore.ErrOver) || rivers() != 1 {
-		t.Errorf("a second time: %v, %d jobs of River", err, rivers())
+	if n, err := try(func(*schedule.Job) {}); err != nil || n != 1 {
+		t.Errorf("%v, %d jobs of River", err, n)
+	}
+	if n, err := try(func(*schedule.Job) {}); !over(err) || n != 1 {
+		t.Errorf("a second time: %v, %d jobs of River", err, n)
 	}
 }

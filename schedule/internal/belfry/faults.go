@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/schedule/internal/core"
+	"github.com/conchhq/conch/schedule/internal/tables"
 )
 
 const (
@@ -15,7 +16,7 @@ const (
 // cron is a cron with what is usual.
 func cron(name, schedule, catchUp, overlap string) core.Definition {
 	return core.Definition{
-		Name: name, Schedule: schedule, Timezone: "UTC", CatchUp: catchUp, Overlap: overlap, Limit: 30, Late: time.Minute, Waits: 1, Jitter: time.Second,
+		Name: name, Schedule: schedule, Timezone: "UTC", CatchUp: catchUp, Overlap: overlap, Limit: 30, Late: time.Minute, Waits: 1, Jitter: time.Second, Retries: 2,
 	}
 }
 
@@ -42,7 +43,7 @@ func (r *run) fault() time.Duration {
 		n = r.leader
 	}
 	wait := r.w.Between(0, 2*time.Minute)
-	switch r.w.Pick(8) {
+	switch r.w.Pick(12) {
 	case 0:
 		r.kill(n, wait)
 	case 1:
@@ -68,6 +69,10 @@ func (r *run) fault() time.Duration {
 			r.setClock(r.step())
 			r.later(r.w.Between(0, 20*time.Minute), func() { r.setClock(0) })
 		}
+	case 6:
+		r.cutOff(n, r.w.Between(0, 20*time.Second))
+	case 7, 8:
+		r.add()
 	default:
 		r.user()
 	}
@@ -81,6 +86,45 @@ func (r *run) step() time.Duration {
 		return -d
 	}
 	return d
+}
+
+// add has a user add jobs, and cancel one of them.
+func (r *run) add() {
+	if r.away {
+		return
+	}
+	for i := range 3 {
+		j := tables.Job{Retries: 3, Fenced: r.w.Chance(0.3), Priority: r.w.Pick(4)}
+		if j.Args = []byte("{}"); i == 0 && r.w.Chance(0.3) {
+			j.Args = []byte(poison)
+		}
+		if r.w.Chance(0.5) {
+			j.Lane = "lane"
+		}
+		now := r.now()
+		id, _ := r.tables.Add(j, now.Add(r.w.Between(-time.Minute, time.Minute)), now, -1)
+		r.wake()
+		if i == 1 {
+			r.later(r.w.Between(0, time.Minute), func() { r.cancel(id) })
+		}
+	}
+}
+
+func (r *run) cancel(id int64) {
+	if j := r.tables.Job(id); !r.away && j.State != tables.Over && j.State != tables.Dead {
+		r.cancels[id] = 0
+		if r.tables.Cancel(id, r.now()); j.State == tables.Taken {
+			r.cancels[id] = j.Attempt
+		}
+	}
+}
+
+// cutOff cuts a node off from the database, which ends its sessions.
+func (r *run) cutOff(n *node, d time.Duration) {
+	if !r.cut[n.name] {
+		r.cut[n.name] = true
+		r.later(d, func() { r.cut[n.name] = false })
+	}
 }
 
 // user changes a cron, or makes one.
@@ -154,6 +198,7 @@ func (r *run) setClock(wrong time.Duration) {
 func (r *run) ends() {
 	r.tell(nil, "nothing is wrong any more")
 	r.calm, r.away = true, false
+	clear(r.cut)
 	r.setClock(0)
 	for _, n := range r.nodes {
 		if n.wrong = 0; !n.up {

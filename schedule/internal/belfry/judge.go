@@ -2,9 +2,12 @@ package belfry
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/schedule/internal/core"
+	"github.com/conchhq/conch/schedule/internal/tables"
+	"github.com/conchhq/conch/schedule/internal/worker"
 	"github.com/conchhq/conch/schedule/zone"
 )
 
@@ -18,12 +21,15 @@ type judge struct {
 	passed   map[string]int       // the same, of times that were passed over
 	declared int                  // the highest version of a file
 	calmed   time.Time            // since when nothing is wrong; zero: something is
+	begins   map[int64]int        // how often a job has begun
+	effects  map[int64]int        // how often it has had its effect
+	cancels  map[int64]int        // the attempt that was under way when it was cancelled; 0: none was
 }
 
 func newJudge() judge {
 	return judge{
 		ats: map[string]bool{}, walls: map[string]bool{}, gaps: map[int64][]core.Gap{}, lowest: map[int64]time.Time{},
-		rows: map[string]int{}, passed: map[string]int{},
+		rows: map[string]int{}, passed: map[string]int{}, begins: map[int64]int{}, effects: map[int64]int{}, cancels: map[int64]int{},
 	}
 }
 
@@ -130,5 +136,56 @@ func (r *run) conclude() {
 	file := core.File{Crons: files[r.declared]}
 	for _, change := range file.Changes(r.tables.Living()) {
 		r.Check(r.cfg.Telling.On(), Adopted, "%s is not as the file of version %d says", change.Name, r.declared)
+	}
+}
+
+// begun judges that a handler may begin.
+func (r *run) begun(w *work) {
+	r.Stats["attempts"]++
+	for _, o := range r.works {
+		same := o.ID == w.ID || o.Lane == w.Lane && w.Lane != ""
+		r.Check(!same || o.Fenced || w.Fenced, Alone, "attempt %d of job %d of %q begins at %s while attempt %d of job %d runs at %s", w.Attempt, w.ID, w.Lane, w.desk.n.name, o.Attempt, o.ID, o.desk.n.name)
+	}
+	if w.Cron == "" {
+		r.tell(w.desk.n, "begins attempt %d of job %d", w.Attempt, w.ID)
+	}
+	r.begins[w.ID]++
+	r.Check(r.begins[w.ID] <= w.Retries+1, Counted, "job %d begins the time %d, and may be tried again %d times", w.ID, r.begins[w.ID], w.Retries)
+	at, is := r.cancels[w.ID]
+	r.Check(!is || w.Attempt <= at, Cancelled, "attempt %d of job %d begins, which was cancelled in attempt %d", w.Attempt, w.ID, at)
+}
+
+// ended judges the ends that a worker tells, and has the database note them.
+func (r *run) ended(d *desk, ends []worker.End) worker.Told {
+	ends = r.bend(ends)
+	told := r.tables.Tell(ends, r.now())
+	r.wake()
+	for _, e := range ends {
+		if slices.Contains(told.Over, e.Key) {
+			r.Stats["over"]++
+			if r.tables.Job(e.ID).Cron == "" {
+				r.tell(d.n, "tells that attempt %d of job %d is %s: it is over", e.Attempt, e.ID, e.Outcome)
+			}
+			continue
+		}
+		r.Stats[e.Outcome]++
+		if r.tables.Job(e.ID).Cron == "" {
+			r.tell(d.n, "tells that attempt %d of job %d is %s", e.Attempt, e.ID, e.Outcome)
+		}
+		for _, o := range r.works {
+			r.Check(o.ID != e.ID || o.Fenced, Told, "%s tells that attempt %d of job %d is %s, while attempt %d runs at %s", d.n.name, e.Attempt, e.ID, e.Outcome, o.Attempt, o.desk.n.name)
+		}
+	}
+	return told
+}
+
+// allEnded judges that every job has ended that is not of the last minutes.
+func (r *run) allEnded() {
+	for _, j := range r.tables.Jobs() {
+		if ended := j.State == tables.Over || j.State == tables.Dead; !ended {
+			r.Check(j.At.After(r.now().Add(-10*time.Minute)), Ended, "job %d of %s is %s under %q, attempt %d", j.ID, clock(j.At), j.State, j.Post, j.Attempt)
+		} else if j.Fenced {
+			r.Check(r.effects[j.ID] == strings.Count(strings.Join(j.Outcomes, " "), worker.Done), Effect, "job %d has ended with %v, and had its effect %d times", j.ID, j.Outcomes, r.effects[j.ID])
+		}
 	}
 }

@@ -22,6 +22,7 @@ type node struct {
 	epoch      int64
 	alarm      int
 	waits      []func()      // what comes while it is frozen
+	desks      []*desk       // where it works
 	wrong      time.Duration // its wall clock
 	file       int           // the version of its configuration file
 	old        bool          // its rules of zones are
@@ -43,7 +44,14 @@ func (n *node) start() {
 	}
 }
 
-func (n *node) kill() { n.up, n.core, n.life = false, nil, n.life+1 }
+// kill ends the process, and the commands with it.
+func (n *node) kill() {
+	n.up, n.core, n.life = false, nil, n.life+1
+	for _, d := range n.desks {
+		d.endAll(false)
+	}
+	n.desks = nil
+}
 
 func (n *node) lead(epoch int64) {
 	n.r.Stats["leaders"]++
@@ -90,7 +98,16 @@ func (n *node) step(in core.Input) {
 			n.r.hear(n, fact.Fact)
 			continue
 		}
-		n.ask(act)
+		of, epoch := n.core, n.epoch
+		n.ask(func() any { return n.r.take(n, epoch, act) }, func(in any) {
+			input, is := in.(core.Input)
+			if !is {
+				input = core.Failed{Why: errors.New("no answer")}
+			}
+			if n.core == of {
+				n.step(input)
+			}
+		})
 	}
 	n.alarm++
 	alarm := n.alarm
@@ -103,28 +120,21 @@ func (n *node) step(in core.Input) {
 	}
 }
 
-// ask sends a statement to the database. The process may be frozen before it does.
-func (n *node) ask(act core.Act) {
-	w, of, epoch := n.r.w, n.core, n.epoch
-	answer := func(d time.Duration, in core.Input) {
-		n.after(d, func() {
-			if n.core == of {
-				n.step(in)
-			}
-		})
-	}
+// ask sends a statement to the database, and hears its answer, or nil. The process may be frozen before either.
+func (n *node) ask(carry func() any, answer func(any)) {
+	w := n.r.w
 	n.after(w.Between(0, 20*time.Millisecond), func() {
 		arrives := n.r.calm || !w.Chance(0.01)
 		w.After(w.Between(0, 20*time.Millisecond), func() {
-			var out core.Input
-			if arrives {
-				out = n.r.take(n, epoch, act)
+			var out any
+			if arrives && !n.r.away && !n.r.cut[n.name] {
+				out = carry()
 			}
 			if out == nil || !n.r.calm && w.Chance(0.01) {
-				answer(10*time.Second, core.Failed{Why: errors.New("no answer")})
+				n.after(10*time.Second, func() { answer(nil) })
 				return
 			}
-			answer(w.Between(0, 20*time.Millisecond), out)
+			n.after(w.Between(0, 20*time.Millisecond), func() { answer(out) })
 		})
 	})
 }

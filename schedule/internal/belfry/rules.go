@@ -1,10 +1,13 @@
 package belfry
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/schedule/internal/core"
+	"github.com/conchhq/conch/schedule/internal/tables"
+	"github.com/conchhq/conch/schedule/internal/worker"
 )
 
 // The invariants.
@@ -17,6 +20,13 @@ const (
 	Settled = "settled"
 	Adopted = "adopted"
 	Kept    = "kept"
+
+	Alone     = "alone"
+	Told      = "told"
+	Effect    = "effect"
+	Counted   = "counted"
+	Cancelled = "cancelled"
+	Ended     = "ended"
 )
 
 // The rules that the world breaks: what the statements of the database promise. Package patched breaks the others.
@@ -25,6 +35,11 @@ const (
 	ruleDue     = "due-in-statement"
 	ruleCompare = "compare-and-set"
 	ruleFence   = "fence"
+
+	ruleAttempt = "attempt"
+	ruleCount   = "count-at-take"
+	ruleCancel  = "cancel-in-row"
+	ruleKeeper  = "keeper"
 )
 
 var rules = []world.Rule[Config]{
@@ -32,6 +47,14 @@ var rules = []world.Rule[Config]{
 	{Name: ruleDue, Invariant: Due, Why: "a time is compared with the clock in the statement that writes; else a clock that steps back in between has rows written early"},
 	{Name: ruleCompare, Invariant: InForce, Why: "a cron moves only from where the leader has read it; else a leader that stood still runs a cron that was paused meanwhile"},
 	{Name: ruleFence, Invariant: Leader, Why: "the fence is in each write; else a leader that was frozen writes after another one was made"},
+	{Name: ruleAttempt, Invariant: Told, Why: "an end is of an attempt, and not of a job; else a worker that was frozen ends the attempt that has followed its own"},
+	{Name: ruleCount, Invariant: Counted, Why: "an attempt counts when it is taken, whatever becomes of its worker; else a job that kills its workers is tried for ever"},
+	{Name: ruleCancel, Invariant: Cancelled, Why: "that a job was cancelled is a fact in its row; else it is tried again if its worker dies before it has heard of it"},
+	{Name: ruleKeeper, Invariant: Told, Why: "a command dies when the deadline of its worker's post has passed; else that of a frozen worker goes on beside the next attempt"},
+	{Name: "act-door", Invariant: Told, Why: "a job is given back when the act door of its post opens, unless its handler proves its attempt; else a worker that was cut off still does it"},
+	{Name: "unknown-take", Invariant: Ended, Why: "what was taken without an answer is given back; else nobody does it, and nobody else gets it"},
+	{Name: "look-alone", Invariant: Told, Why: "nobody looks while jobs are being taken; else what was just taken is given back, and done twice"},
+	{Name: "lane", Invariant: Alone, Why: "a job of a lane waits until the one before has ended; else two times of a cron overlap"},
 	{Name: "late", Invariant: OnTime, Why: "a time is missed when it is a minute old; else each time is some milliseconds late, and a cron without catching up never runs"},
 	{Name: "settle-first", Invariant: Settled, Why: "what the old revision owes is settled before the next one is adopted; else it is lost"},
 	{Name: "since", Invariant: InForce, Why: "a revision counts from its own instant on; else a cron that is resumed runs all that was due while it was paused"},
@@ -43,6 +66,23 @@ var rules = []world.Rule[Config]{
 	{Name: "prune-below-cursor", Invariant: Kept, Why: "only rows below the cursor are deleted; else those go whose times a wrong clock has brought early, and they come again"},
 	{Name: "two-clocks", Invariant: Kept, Why: "rows are deleted that are old by the leader's clock too; else a clock that is wrong for a minute raises the floor, and a cron is silent up to there"},
 	{Name: "wall-grows", Invariant: Once, In: Config{Seed: 6}, Why: "the wall clock of a cron grows too; else two nodes with different rules of a zone run one time twice"},
+}
+
+// bend does the same with the ends of attempts.
+func (r *run) bend(ends []worker.End) []worker.End {
+	ends = slices.Clone(ends)
+	for i := range ends {
+		e := &ends[i]
+		switch j := r.tables.Job(e.ID); {
+		case r.cfg.Break == ruleAttempt && j.State == tables.Taken:
+			e.Attempt = j.Attempt
+		case r.cfg.Break == ruleCount && e.Outcome == worker.Lost:
+			e.Outcome = worker.Released
+		case r.cfg.Break == ruleCancel && e.Outcome == worker.Lost:
+			r.tables.Forgive(e.ID)
+		}
+	}
+	return ends
 }
 
 // tamper breaks a rule of the database: it changes what is written, and the clock by which.

@@ -1,6 +1,7 @@
 package belfry
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/conchhq/conch/internal/world"
@@ -32,6 +33,8 @@ type run struct {
 	cut    map[string]bool
 	epoch  int64
 	leader *node // of that epoch
+	posts  []*post
+	works  []*work // that go on
 	calm   bool
 	judge
 }
@@ -52,6 +55,7 @@ func Run(cfg Config) world.Report {
 	r.w.After(end, r.ends)
 	r.Until(end+quiet, nil)
 	r.conclude()
+	r.allEnded()
 	return r.Report()
 }
 
@@ -60,17 +64,11 @@ func newRun(cfg Config) *run {
 	r := &run{Run: begun, cfg: cfg, w: begun.World(), tables: tables.New(), cut: map[string]bool{}, judge: newJudge()}
 	r.Sites = []string{database}
 	for i, name := range r.Names {
+		r.posts = append(r.posts, &post{scope: fmt.Sprint("worker/", i+1)})
 		r.nodes = append(r.nodes, &node{r: r, name: name, clock: r.w.NewClock(int64(i+1)*int64(time.Hour), int64(r.w.Pick(200)-100))})
 	}
 	r.w.Again(lease, r.elect)
-	r.w.Again(10*time.Second, func() time.Duration { // a job of each cron may end
-		for _, id := range r.tables.IDs() {
-			if r.w.Chance(0.3) {
-				r.tables.End(id)
-			}
-		}
-		return 10 * time.Second
-	})
+	r.w.Again(lease/3, r.electPosts)
 	return r
 }
 
@@ -96,11 +94,8 @@ func (r *run) elect() time.Duration {
 	return lease
 }
 
-// take has the database carry a statement out; nil: there is no answer.
+// take has the database carry a statement of a leader out.
 func (r *run) take(n *node, epoch int64, act core.Act) core.Input {
-	if r.away || r.cut[n.name] {
-		return nil
-	}
 	switch act := act.(type) {
 	case core.Read:
 		return n.outdated(r.tables.Read(act, r.now()))
@@ -113,6 +108,9 @@ func (r *run) take(n *node, epoch int64, act core.Act) core.Input {
 		}
 		w, now := r.tamper(act, r.now())
 		out := r.tables.Write(w, now)
+		if len(out.Ends) > 0 {
+			r.wake()
+		}
 		r.written(n, epoch, w, out)
 		return out
 	}

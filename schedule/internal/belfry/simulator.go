@@ -22,16 +22,17 @@ type Config struct {
 func Simulator() world.Simulator[Config, struct{}] {
 	return world.Simulator[Config, struct{}]{
 		Name:  "schedule",
-		Short: "crons, each scheduled time once, while leaders, clocks and definitions change",
-		Long: `schedule runs crons in a simulated world full of faults, and then one hour without any. It
-checks that each scheduled time has one row, written when it is due, by the leader, as
-the definition in force says, or is noted as passed over. Equal flags give equal runs; a
-violation prints the command that repeats it. Exit 1 if there is one.
+		Short: "crons and jobs, each scheduled time and each job once, under every fault",
+		Long: `schedule runs crons and jobs in a simulated world full of faults, and then one hour
+without any. It checks that each scheduled time has one row, written when it is due, by
+the leader, as the definition in force says, or is noted as passed over; and that no job
+has two attempts at work at once, however its workers die and freeze. Equal flags give
+equal runs; a violation prints the command that repeats it. Exit 1 if there is one.
 
 {stories}
 
 --break leaves out one rule of the design, to show what it is for. All but the first
-four are left out by a patch of the source: that needs Go, and a current folder in
+eight are left out by a patch of the source: that needs Go, and a current folder in
 conch's source.
 
 {rules}

@@ -10,6 +10,8 @@ import (
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/story"
 	"github.com/conchhq/conch/schedule/internal/core"
+	"github.com/conchhq/conch/schedule/internal/tables"
+	"github.com/conchhq/conch/schedule/internal/worker"
 )
 
 // texts are the stories that this world brings along.
@@ -22,7 +24,10 @@ func settings(cfg *Config) []story.Setting {
 }
 
 // stage is a belfry that a story drives: nothing happens but what it says.
-type stage struct{ *run }
+type stage struct {
+	*run
+	named map[string]int64 // jobs
+}
 
 func newStage(cfg Config) world.Stage {
 	r := newRun(cfg)
@@ -30,7 +35,7 @@ func newStage(cfg Config) world.Stage {
 	for _, n := range r.nodes {
 		n.start()
 	}
-	return &stage{r}
+	return &stage{run: r, named: map[string]int64{}}
 }
 
 // End implements story.World: ten minutes without a fault.
@@ -113,6 +118,8 @@ func (s *stage) Words() []story.Word {
 		{Form: "pause NAME", What: "a user pauses a cron", Do: change(func(c *core.Change) { c.Paused = true })},
 		{Form: "resume NAME", What: "a user lets it run again", Do: change(func(c *core.Change) { c.Paused = false })},
 		{Form: "retire NAME", What: "a user does away with it", Do: change(func(c *core.Change) { c.Retired = true })},
+		{Form: "job NAME", What: "a user adds a job: a command that takes some seconds", Do: s.job(false)},
+		{Form: "fenced NAME", What: "a user adds a job whose handler proves its attempt", Do: s.job(true)},
 		{Form: "ahead TIME", What: "the database's clock goes so much ahead of the truth", Do: ahead, Undo: right},
 		{Form: "behind TIME", What: "the database's clock goes so much behind the truth", Do: behind, Undo: right},
 		{Form: "outage", What: "the database is away", Do: away(true), Undo: away(false)},
@@ -126,7 +133,25 @@ func (s *stage) Facts() []story.Fact {
 	}
 	return []story.Fact{
 		{Form: "rows NAME NUMBER", What: "so many times of a cron have a row", Holds: count(s.rows)},
+		{Form: "begun NAME NUMBER", What: "so many attempts at a job have begun", Holds: func(a story.Args) (bool, string) {
+			n := s.begins[s.named[a.Name]]
+			return n == a.Number, fmt.Sprintf("%d have", n)
+		}},
+		{Form: "done NAME", What: "a job is done", Holds: func(a story.Args) (bool, string) {
+			j := s.tables.Job(s.named[a.Name])
+			return j.State == tables.Over && slices.Contains(j.Outcomes, worker.Done), fmt.Sprintf("it is %s", j.State)
+		}},
 		{Form: "passed NAME NUMBER", What: "so many times of it are passed over", Holds: count(s.passed)},
+	}
+}
+
+// job adds a job.
+func (s *stage) job(fenced bool) func(story.Args) error {
+	return func(a story.Args) error {
+		j := tables.Job{Retries: 3, Fenced: fenced}
+		s.named[a.Name], _ = s.tables.Add(j, s.now(), s.now(), -1)
+		s.wake()
+		return nil
 	}
 }
 

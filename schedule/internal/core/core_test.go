@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/schedule/internal/core"
 	"github.com/conchhq/conch/schedule/internal/tables"
+	"github.com/conchhq/conch/schedule/internal/worker"
 )
 
 // begins is what the database's clock reads at the begin.
@@ -370,7 +371,8 @@ func TestOverlap(t *testing.T) {
 		id := d.revise(0, c)
 		d.lead()
 		d.until("3m30s")
-		d.tables.End(id)
+		head := d.tables.Take("worker/1", 1, []string{c.Queue}, worker.Take{Most: 1}, d.clock()).Jobs[0]
+		d.tables.Tell([]worker.End{{Key: head.Key, Outcome: worker.Done}}, d.clock())
 		d.until("4m30s")
 		rows, _ := d.tables.Rows(id)
 		var got []string

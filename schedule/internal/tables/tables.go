@@ -1,5 +1,5 @@
-// Package tables has the tables of crons in memory, and what the statements of a store do with them: each call is one transaction. The
-// simulated world and the tests of the loop work on it.
+// Package tables has the tables of crons and jobs in memory, and what the statements of a store do with them: each call is one transaction. The
+// simulated world and the tests of the loops work on it.
 package tables
 
 import (
@@ -15,8 +15,10 @@ import (
 type Tables struct {
 	crons   map[int64]*cron
 	last    int64 // id of a cron
-	jobs    int64 // id of a job
-	version int64 // of the file that counts
+	jobs    map[int64]*Job
+	open    map[int64]*Job     // those of them that have not ended
+	lanes   map[string][]int64 // the jobs of each: first the one that holds it, then those that wait
+	version int64              // of the file that counts
 	started time.Time
 }
 
@@ -26,8 +28,6 @@ type cron struct {
 	filed      bool
 	rows       map[int64]Row // by the microsecond, as Postgres has it
 	gaps       []core.Gap
-	head       int64   // the job that holds the lane; 0: none
-	waits      []int64 // jobs that wait for it
 	definition core.Definition
 	retired    bool
 }
@@ -39,7 +39,9 @@ type Row struct {
 }
 
 // New returns empty tables.
-func New() *Tables { return &Tables{crons: map[int64]*cron{}} }
+func New() *Tables {
+	return &Tables{crons: map[int64]*cron{}, jobs: map[int64]*Job{}, open: map[int64]*Job{}, lanes: map[string][]int64{}}
+}
 
 // Read reads crons, by a clock of the database.
 func (t *Tables) Read(r core.Read, now time.Time) core.Loaded {
@@ -66,7 +68,7 @@ func (t *Tables) Write(w core.Write, now time.Time) core.Written {
 		}
 		out.Moved = append(out.Moved, m.Cron)
 		for _, r := range m.Runs {
-			out.Ends = append(out.Ends, t.run(c, r))
+			out.Ends = append(out.Ends, t.run(c, r, now))
 		}
 		if m.Gap != nil {
 			c.gaps = append(c.gaps, *m.Gap)
@@ -86,34 +88,27 @@ func (t *Tables) Write(w core.Write, now time.Time) core.Written {
 }
 
 // run gives a time its row, and a job unless one of an earlier time stands in the way. A time that has a row already has had its job.
-func (t *Tables) run(c *cron, r core.Run) core.End {
-	e := core.End{Cron: c.ID, At: r.At, Outcome: core.Enqueued, Job: t.jobs + 1}
-	d := c.Revisions[r.Revision-1]
-	switch row, is := c.rows[r.At.UnixMicro()]; {
-	case is:
+func (t *Tables) run(c *cron, r core.Run, now time.Time) core.End {
+	if row, is := c.rows[r.At.UnixMicro()]; is {
 		return core.End{Cron: c.ID, At: r.At, Outcome: core.Existing, Job: row.Job}
-	case d.Overlap == core.Allow:
-		t.jobs++
-	case c.head == 0:
-		t.jobs++
-		c.head = t.jobs
-	case d.Overlap == core.Queue && len(c.waits) < d.Waits:
-		t.jobs++
-		c.waits = append(c.waits, t.jobs)
-	default:
-		e.Outcome, e.Job = core.Skipped, c.head
+	}
+	d := c.Revisions[r.Revision-1]
+	j := Job{Retries: d.Retries, Fenced: d.Fenced, Priority: d.Priority}
+	j.Queue, j.Cron, j.At, j.Timeout = d.Queue, c.Name, r.At, d.Timeout
+	waits := -1
+	if d.Overlap != core.Allow {
+		j.Lane, waits = "cron:"+c.Name, 0
+	}
+	if d.Overlap == core.Queue {
+		waits = d.Waits
+	}
+	e := core.End{Cron: c.ID, At: r.At, Outcome: core.Enqueued}
+	var is bool
+	if e.Job, is = t.Add(j, r.Begins, now, waits); !is {
+		e.Outcome = core.Skipped
 	}
 	c.rows[r.At.UnixMicro()] = Row{Run: r, End: e}
 	return e
-}
-
-// End ends the job that holds a cron's lane; the next one that waits takes it.
-func (t *Tables) End(id int64) {
-	if c := t.crons[id]; c != nil {
-		if c.head = 0; len(c.waits) > 0 {
-			c.head, c.waits = c.waits[0], c.waits[1:]
-		}
-	}
 }
 
 // Declare carries out what a file asks for, unless another file counts.

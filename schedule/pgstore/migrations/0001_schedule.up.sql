@@ -30,7 +30,9 @@ CREATE TABLE conch.cron_revisions (
 CREATE TABLE conch.cron_file (
     one     boolean PRIMARY KEY DEFAULT true CHECK (one),
     version bigint NOT NULL,
-    started timestamptz                                            -- when the node has that declared it
+    started timestamptz,                                           -- when the node has that declared it
+    node    text NOT NULL DEFAULT '',
+    digest  bytea NOT NULL DEFAULT ''                              -- of its crons: files of one version may differ
 );
 INSERT INTO conch.cron_file (version) VALUES (-1);
 
@@ -41,7 +43,7 @@ CREATE TABLE conch.cron_runs (
     outcome    text COLLATE "C" NOT NULL,
     job        bigint NOT NULL,
     revision   int NOT NULL,
-    epoch      bigint NOT NULL,
+    epoch      bigint NOT NULL,                                    -- of the leader; 0: a user has run it by hand
     decided_at timestamptz NOT NULL,
     PRIMARY KEY (cron, at)
 );
@@ -61,7 +63,7 @@ CREATE INDEX cron_gaps_cron ON conch.cron_gaps (cron, from_at);
 -- A job, as it was asked for. It is never changed.
 CREATE TABLE conch.jobs (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    queue      text COLLATE "C" NOT NULL CHECK (queue <> ''),
+    queue      text COLLATE "C" NOT NULL CHECK (octet_length(queue) BETWEEN 1 AND 64),
     handler    jsonb NOT NULL,                                     -- {"job": name}, {"command": […]} or {"http": address}
     args       json NOT NULL CHECK (octet_length(args::text) <= 262144),
     priority   int NOT NULL CHECK (priority BETWEEN 0 AND 3),
@@ -73,8 +75,9 @@ CREATE TABLE conch.jobs (
     at         timestamptz,                                        -- the scheduled time
     scope      text COLLATE "C",                                   -- of the leader that has added it
     epoch      bigint,
+    fenced     boolean NOT NULL DEFAULT false,                     -- its handler proves its attempt: another one may begin before it stops
     created_at timestamptz NOT NULL DEFAULT now(),
-    by         text NOT NULL DEFAULT current_user
+    by         text NOT NULL DEFAULT session_user
 );
 
 -- A worker that takes jobs reads this in its order. Due is when a job could begin, and later for those of a lower priority: so none starves.
@@ -101,17 +104,21 @@ CREATE TABLE conch.job_taken (
     attempt  int NOT NULL,
     post     text COLLATE "C" NOT NULL,                            -- the scope of the worker that has it
     epoch    bigint NOT NULL,
-    at       timestamptz NOT NULL
+    at       timestamptz NOT NULL,
+    cancel   boolean NOT NULL DEFAULT false,                       -- somebody wants it to end
+    progress text
 );
+CREATE INDEX job_taken_post ON conch.job_taken (post);
 CREATE TABLE conch.job_attempts (
     job     bigint NOT NULL,
     attempt int NOT NULL,
-    outcome text COLLATE "C" NOT NULL,                             -- done, failed, lost or discarded
+    outcome text COLLATE "C" NOT NULL,                             -- done; failed or dead; lost or released; later or cancelled
     post    text COLLATE "C" NOT NULL,
     began   timestamptz NOT NULL,
     ended   timestamptz NOT NULL,
     error   text,
     result  json CHECK (octet_length(result::text) <= 65536),
+    spare   int,                                                   -- how many may fail from here on, before the job is dead; null: it has ended
     PRIMARY KEY (job, attempt)
 );
 CREATE TABLE conch.job_dead (job bigint PRIMARY KEY, died_at timestamptz NOT NULL, attempt int NOT NULL, why text NOT NULL);
@@ -133,7 +140,7 @@ CREATE TABLE conch.job_operated (operation uuid NOT NULL REFERENCES conch.job_op
 CREATE FUNCTION conch.job_wait(priority int) RETURNS interval LANGUAGE sql IMMUTABLE
 RETURN (ARRAY['0', '1min', '5min', '30min'])[priority + 1]::interval;
 
--- job_start has a job begin at an instant: it is ready, or later, or waits for its lane.
+-- job_start has a job begin at an instant: it is ready, or comes later. Workers are woken, once in a transaction for each queue.
 CREATE FUNCTION conch.job_start(job bigint, attempt int, run_at timestamptz, made_at timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -143,6 +150,7 @@ BEGIN
         INSERT INTO conch.job_ready (queue, due, job, attempt)
         SELECT j.queue, job_start.run_at + conch.job_wait(j.priority), j.id, job_start.attempt FROM conch.jobs j WHERE j.id = job_start.job;
     END IF;
+    PERFORM pg_notify('conch_job', j.queue) FROM conch.jobs j WHERE j.id = job_start.job AND pg_notification_queue_usage() < 0.5;
 END $$;
 
 -- job_enter has a job take its lane, or wait for it. At most waits jobs wait: otherwise it is false, and the
@@ -170,8 +178,8 @@ END $$;
 
 -- job_add adds a job in the caller's own transaction, and returns its id; of a job whose key another one has that has not ended, that one's.
 CREATE FUNCTION conch.job_add(queue text, handler text, args json DEFAULT '{}', run_at timestamptz DEFAULT NULL, priority int DEFAULT 1,
-                              lane text DEFAULT NULL, key text DEFAULT NULL, retries int DEFAULT 3, timeout interval DEFAULT '1h') RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+                              lane text DEFAULT NULL, key text DEFAULT NULL, retries int DEFAULT 3, timeout interval DEFAULT '1h', fenced boolean DEFAULT false) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     id     bigint := nextval('conch.jobs_id_seq');
     holder bigint;
@@ -186,55 +194,45 @@ BEGIN
             END IF;
         END LOOP;
     END IF;
-    INSERT INTO conch.jobs (id, queue, handler, args, priority, retries, timeout, lane, key) OVERRIDING SYSTEM VALUE
-    VALUES (id, job_add.queue, jsonb_build_object('job', job_add.handler), job_add.args, job_add.priority, job_add.retries, job_add.timeout, job_add.lane, job_add.key);
+    INSERT INTO conch.jobs (id, queue, handler, args, priority, retries, timeout, lane, key, fenced) OVERRIDING SYSTEM VALUE
+    VALUES (id, job_add.queue, jsonb_build_object('job', job_add.handler), job_add.args, job_add.priority, job_add.retries, job_add.timeout, job_add.lane, job_add.key, job_add.fenced);
     IF lane IS NULL THEN
         PERFORM conch.job_start(id, 1, coalesce(job_add.run_at, now()), NULL);
     ELSE
         PERFORM conch.job_enter(id, 1, job_add.lane, coalesce(job_add.run_at, now()), 2147483647);
     END IF;
-    PERFORM pg_notify('conch_job', job_add.queue) WHERE pg_notification_queue_usage() < 0.5;
     RETURN id;
 END $$;
 
 -- job_take takes up to so many jobs for a worker, first those that come later and are due. The caller fences the transaction with the
--- token of its post. A delay that was made while the clock was ahead is over.
-CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int)
-RETURNS TABLE (job bigint, attempt int, queue text, handler jsonb, args json, timeout interval, cron bigint, at timestamptz, scope text, leader bigint)
+-- token of its post. A delay that was made while the clock was ahead is over. Nothing is looked at that was due before an instant: a
+-- worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them.
+CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int, since timestamptz DEFAULT '-infinity')
+RETURNS TABLE (job bigint, attempt int, queue text, due timestamptz, handler jsonb, args json, timeout interval, cron text, at timestamptz, scope text, leader bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    WITH due AS (
-        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() OR l.made_at > now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+    WITH come AS (
+        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ), early AS (
+        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() LIMIT 1000 FOR UPDATE SKIP LOCKED
     ), moved AS (
-        DELETE FROM conch.job_later l USING due d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
+        DELETE FROM conch.job_later l USING (TABLE come UNION TABLE early) d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
     )
     INSERT INTO conch.job_ready (queue, due, job, attempt)
     SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt FROM moved m JOIN conch.jobs j ON j.id = m.job;
     RETURN QUERY
     WITH first AS (
-        SELECT r.queue, r.due, r.job FROM conch.job_ready r WHERE r.queue = ANY (queues) ORDER BY r.due, r.job LIMIT most FOR UPDATE SKIP LOCKED
+        SELECT r.queue, r.due, r.job FROM unnest(job_take.queues) AS q(name) CROSS JOIN LATERAL (
+            SELECT * FROM conch.job_ready o WHERE o.queue = q.name AND o.due >= job_take.since ORDER BY o.due, o.job LIMIT job_take.most FOR UPDATE SKIP LOCKED) r
+         ORDER BY r.due, r.job LIMIT job_take.most
     ), got AS (
-        DELETE FROM conch.job_ready r USING first f WHERE r.queue = f.queue AND r.due = f.due AND r.job = f.job RETURNING r.job, r.attempt
+        DELETE FROM conch.job_ready r USING first f WHERE r.queue = f.queue AND r.due = f.due AND r.job = f.job RETURNING r.job, r.attempt, r.due
     ), taken AS (
         INSERT INTO conch.job_taken (job, attempt, post, epoch, at) SELECT g.job, g.attempt, job_take.post, job_take.epoch, now() FROM got g
     )
-    SELECT g.job, g.attempt, j.queue, j.handler, j.args, j.timeout, j.cron, j.at, j.scope, j.epoch FROM got g JOIN conch.jobs j ON j.id = g.job;
-END $$;
-
--- job_over ends an attempt, and raises CN021 if it has ended already: that it was given back, or that the job was taken again.
-CREATE FUNCTION conch.job_over(job bigint, attempt int, outcome text, error text, result json) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    t conch.job_taken;
-BEGIN
-    DELETE FROM conch.job_taken d WHERE d.job = job_over.job AND d.attempt = job_over.attempt RETURNING * INTO t;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN021', MESSAGE = format('attempt %s of job %s is over', attempt, job),
-            HINT = 'Roll back: another attempt has been made, or will be.';
-    END IF;
-    INSERT INTO conch.job_attempts (job, attempt, outcome, post, began, ended, error, result)
-    VALUES (job_over.job, job_over.attempt, job_over.outcome, t.post, t.at, clock_timestamp(), left(job_over.error, 8192), job_over.result);
+    SELECT g.job, g.attempt, j.queue, g.due, j.handler, j.args, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch
+      FROM got g JOIN conch.jobs j ON j.id = g.job;
 END $$;
 
 -- job_leave lets go what a job that has ended has held: its key, and its lane, which the next job takes.
@@ -261,15 +259,23 @@ END $$;
 
 -- job_done ends a job, in the transaction of its handler: its effect and its end are one. It raises CN021 if the attempt is over.
 CREATE FUNCTION conch.job_done(job bigint, attempt int, result json DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    t conch.job_taken;
 BEGIN
-    PERFORM conch.job_over(job_done.job, job_done.attempt, 'done', NULL, job_done.result);
+    DELETE FROM conch.job_taken d WHERE d.job = job_done.job AND d.attempt = job_done.attempt RETURNING * INTO t;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN021', MESSAGE = format('attempt %s of job %s is over', attempt, job),
+            HINT = 'Roll back: another attempt has been made, or will be.';
+    END IF;
+    INSERT INTO conch.job_attempts (job, attempt, outcome, post, began, ended, result)
+    VALUES (t.job, t.attempt, 'done', t.post, t.at, clock_timestamp(), job_done.result);
     PERFORM conch.job_leave(job_done.job);
 END $$;
 
 -- job_hold proves that an attempt is not over, and keeps it so until the transaction ends. It raises CN021 otherwise.
 CREATE FUNCTION conch.job_hold(job bigint, attempt int) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM FROM conch.job_taken t WHERE t.job = job_hold.job AND t.attempt = job_hold.attempt FOR SHARE;
     IF NOT FOUND THEN
@@ -278,21 +284,98 @@ BEGIN
     END IF;
 END $$;
 
--- job_failed ends an attempt without success: outcome is failed or lost. The job is tried again after a pause, unless that was the
--- last attempt or final says that another one is of no use: then it is dead. It raises CN021 if the attempt is over.
-CREATE FUNCTION conch.job_failed(job bigint, attempt int, outcome text, error text, pause interval, final boolean) RETURNS boolean
+-- job_again has a job go on after an attempt that did not do it: another one after a pause, or the job is dead. Attempts that failed or are
+-- lost count, and those that were released, or put off, do not.
+CREATE FUNCTION conch.job_again(job bigint, attempt int, outcome text, error text, pause interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    most int := (SELECT j.retries + 1 FROM conch.jobs j WHERE j.id = job_failed.job);
+    rest int := coalesce((SELECT nullif(a.spare, 0) FROM conch.job_attempts a WHERE a.job = job_again.job AND a.attempt = job_again.attempt - 1),
+                         (SELECT j.retries + 1 FROM conch.jobs j WHERE j.id = job_again.job));
 BEGIN
-    PERFORM conch.job_over(job_failed.job, job_failed.attempt, job_failed.outcome, job_failed.error, NULL);
-    IF final OR attempt % most = 0 THEN
-        INSERT INTO conch.job_dead (job, died_at, attempt, why) VALUES (job_failed.job, now(), job_failed.attempt, left(job_failed.error, 8192));
-        PERFORM conch.job_leave(job_failed.job);
-        RETURN true;
+    rest := CASE WHEN outcome = 'dead' THEN 0 WHEN outcome IN ('failed', 'lost') THEN rest - 1 ELSE rest END;
+    UPDATE conch.job_attempts a SET spare = rest WHERE a.job = job_again.job AND a.attempt = job_again.attempt;
+    IF rest > 0 THEN
+        PERFORM conch.job_start(job_again.job, job_again.attempt + 1, now() + pause, now());
+    ELSE
+        INSERT INTO conch.job_dead (job, died_at, attempt, why) VALUES (job_again.job, now(), job_again.attempt, left(job_again.error, 8192));
+        PERFORM conch.job_leave(job_again.job);
     END IF;
-    PERFORM conch.job_start(job_failed.job, job_failed.attempt + 1, now() + pause, now());
-    RETURN false;
+END $$;
+
+-- job_end ends attempts, as a worker tells it: one that is over stays as it is, and is returned. So is one that a transaction holds; it is to be
+-- told again. One that somebody has cancelled is not tried again, whatever is told.
+CREATE FUNCTION conch.job_end(jobs bigint[], attempts int[], outcomes text[], errors text[], results json[], pauses float8[])
+RETURNS TABLE (job bigint, attempt int, held boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    e record;
+BEGIN
+    FOR e IN WITH told AS (
+        SELECT * FROM unnest(job_end.jobs, job_end.attempts, job_end.outcomes, job_end.errors, job_end.results, job_end.pauses)
+                   AS u(job, attempt, outcome, error, result, pause)
+    ), free AS (
+        SELECT t.job, t.attempt FROM conch.job_taken t JOIN told d ON t.job = d.job AND t.attempt = d.attempt FOR UPDATE OF t SKIP LOCKED
+    ), gone AS (
+        DELETE FROM conch.job_taken t USING free f WHERE t.job = f.job AND t.attempt = f.attempt RETURNING t.*
+    ), ended AS (
+        SELECT g.job, g.attempt, CASE WHEN g.cancel AND d.outcome <> 'done' THEN 'cancelled' ELSE d.outcome END AS outcome, g.post, g.at, d.error, d.result
+          FROM gone g JOIN told d ON d.job = g.job AND d.attempt = g.attempt
+    ), noted AS (
+        INSERT INTO conch.job_attempts (job, attempt, outcome, post, began, ended, error, result)
+        SELECT n.job, n.attempt, n.outcome, n.post, n.at, clock_timestamp(), left(n.error, 8192), n.result FROM ended n
+    )
+    SELECT d.job, d.attempt, n.outcome, d.error, d.pause, j.lane IS NULL AND j.key IS NULL AS bare, t.job IS NOT NULL AS there
+      FROM told d LEFT JOIN ended n ON n.job = d.job AND n.attempt = d.attempt LEFT JOIN conch.job_taken t ON t.job = d.job AND t.attempt = d.attempt JOIN conch.jobs j ON j.id = d.job
+     ORDER BY j.lane, d.job LOOP
+        IF e.outcome IS NULL THEN
+            RETURN QUERY SELECT e.job, e.attempt, e.there;
+        ELSIF e.outcome NOT IN ('done', 'cancelled') THEN
+            PERFORM conch.job_again(e.job, e.attempt, e.outcome, e.error, make_interval(secs => e.pause));
+        ELSIF NOT e.bare THEN
+            PERFORM conch.job_leave(e.job);
+        END IF;
+    END LOOP;
+END $$;
+
+-- job_progress notes how far attempts are.
+CREATE FUNCTION conch.job_progress(jobs bigint[], attempts int[], texts text[]) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    UPDATE conch.job_taken t SET progress = left(u.text, 8192) FROM unnest(jobs, attempts, texts) AS u(job, attempt, text)
+     WHERE t.job = u.job AND t.attempt = u.attempt;
+END;
+
+-- job_cancel ends a job that is not at work, and returns the word for the table in which it was; null: it has ended, is dead, or there is none. Of a
+-- job that is at work, which is taken, it notes that somebody wants it to end: its worker stops it, and it is not tried again. The row of the
+-- lane is locked before a job that waits for it goes, so that the end of the job that holds it sees that.
+CREATE FUNCTION conch.job_cancel(job bigint, why text) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    j     conch.jobs;
+    was   text;
+    tried int;
+BEGIN
+    SELECT * INTO j FROM conch.jobs a WHERE a.id = job_cancel.job;
+    PERFORM FROM conch.job_lanes l WHERE l.lane = j.lane FOR UPDATE;
+    FOR _ IN 1..10 LOOP -- it may just go from one table to another
+        UPDATE conch.job_taken t SET cancel = true WHERE t.job = j.id;
+        IF FOUND THEN
+            RETURN 'taken';
+        END IF;
+        WITH ready AS (DELETE FROM conch.job_ready r WHERE r.queue = j.queue AND r.job = j.id RETURNING r.attempt),
+             later AS (DELETE FROM conch.job_later l WHERE l.job = j.id RETURNING l.attempt),
+             waiting AS (DELETE FROM conch.job_waiting w WHERE w.lane = j.lane AND w.job = j.id RETURNING w.attempt)
+        SELECT o.was, o.attempt INTO was, tried
+          FROM (SELECT 'ready' AS was, attempt FROM ready UNION ALL SELECT 'later', attempt FROM later UNION ALL SELECT 'waiting', attempt FROM waiting) o;
+        IF FOUND THEN
+            INSERT INTO conch.job_attempts (job, attempt, outcome, post, began, ended, error)
+            VALUES (j.id, tried, 'cancelled', '', clock_timestamp(), clock_timestamp(), job_cancel.why);
+            PERFORM conch.job_leave(j.id);
+            RETURN was;
+        END IF;
+    END LOOP;
+    RETURN NULL;
 END $$;
 
 -- dead_step carries an operation on for up to so many dead jobs, and returns how many it was; 0: the operation has ended. A job that dies
@@ -322,9 +405,8 @@ BEGIN
     END IF;
     INSERT INTO conch.job_operated (operation, job) SELECT o.id, unnest(picked);
     UPDATE conch.job_operations p SET done = p.done + cardinality(picked) WHERE p.id = o.id;
-    -- Its attempts are counted on from where those of another life of the job would begin.
     FOR j IN WITH gone AS (DELETE FROM conch.job_dead d WHERE d.job = ANY (picked) RETURNING d.job, d.attempt)
-             SELECT a.id, a.lane, (g.attempt - 1) / (a.retries + 1) * (a.retries + 1) + a.retries + 2 AS attempt FROM gone g JOIN conch.jobs a ON a.id = g.job LOOP
+             SELECT a.id, a.lane, g.attempt + 1 AS attempt FROM gone g JOIN conch.jobs a ON a.id = g.job LOOP
         CONTINUE WHEN o.kind = 'discard';
         IF j.lane IS NULL THEN
             PERFORM conch.job_start(j.id, j.attempt, now(), NULL);
@@ -337,7 +419,7 @@ END $$;
 
 -- cron_revise adds a revision of a cron, or makes one, and returns its id. A retired cron is never taken up again: another one of its name has
 -- another id.
-CREATE FUNCTION conch.cron_revise(name text, definition jsonb, retired boolean, filed boolean) RETURNS bigint
+CREATE FUNCTION conch.cron_revise(name text, definition jsonb, retired boolean, filed boolean, by text DEFAULT current_user) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -351,7 +433,7 @@ BEGIN
         INSERT INTO conch.crons AS o (name, filed) VALUES (cron_revise.name, cron_revise.filed)
             ON CONFLICT (name) WHERE NOT retired DO UPDATE SET newest = o.newest + 1 RETURNING * INTO c;
     END IF;
-    INSERT INTO conch.cron_revisions (cron, n, definition, retired) VALUES (c.id, c.newest, cron_revise.definition, cron_revise.retired);
+    INSERT INTO conch.cron_revisions (cron, n, definition, retired, by) VALUES (c.id, c.newest, cron_revise.definition, cron_revise.retired, cron_revise.by);
     PERFORM pg_notify('conch_cron', c.id::text) WHERE pg_notification_queue_usage() < 0.5;
     RETURN c.id;
 END $$;
@@ -404,9 +486,10 @@ BEGIN
         RETURN QUERY SELECT r.cron, r.at, 'existing'::text, r.job FROM conch.cron_runs r WHERE r.cron = cron_run.cron AND r.at = cron_run.at;
         RETURN;
     END IF;
-    INSERT INTO conch.jobs (id, queue, handler, args, priority, retries, timeout, lane, cron, at, scope, epoch) OVERRIDING SYSTEM VALUE
+    INSERT INTO conch.jobs (id, queue, handler, args, priority, retries, timeout, lane, cron, at, scope, epoch, fenced) OVERRIDING SYSTEM VALUE
     VALUES (cron_run.job, d->>'queue', d->'handler', (d->>'args')::json, (d->>'priority')::int, (d->>'retries')::int,
-            make_interval(secs => (d->>'timeout')::float8), held, cron_run.cron, cron_run.at, cron_run.scope, cron_run.epoch);
+            make_interval(secs => (d->>'timeout')::float8), held, cron_run.cron, cron_run.at, cron_run.scope, cron_run.epoch,
+            coalesce((d->>'fenced')::boolean, false));
     IF held IS NULL THEN
         PERFORM conch.job_start(cron_run.job, 1, cron_run.begins, NULL);
     ELSIF NOT conch.job_enter(cron_run.job, 1, held, cron_run.begins, CASE WHEN d->>'overlap' = 'queue' THEN (d->>'waits')::int ELSE 0 END) THEN

@@ -133,7 +133,7 @@ type ran struct {
 
 func execute(args ...string) ran {
 	var out, complaint bytes.Buffer
-	code := Main(args, World{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaint, Getenv: func(string) string { return "" }}, Conch(Build{}, nil, nil))
+	code := Main(args, World{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaint, Getenv: func(string) string { return "" }}, Conch(Build{}, nil))
 	return ran{out.String(), complaint.String(), code}
 }
 

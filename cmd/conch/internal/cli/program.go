@@ -8,13 +8,13 @@ type Program struct {
 	Build                      Build
 	Kinds                      []node.Kind // of the services of its nodes
 	Commands                   []Commands
+	Slots                      OpenSlots // of conch cron
 
-	operates bool      // it has the commands of this package too
-	slots    OpenSlots // for conch cron
+	operates bool // it has the commands of this package too
 }
 
 // Conch is the program of users.
-func Conch(b Build, kinds []node.Kind, slots OpenSlots, commands ...Commands) Program {
+func Conch(b Build, kinds []node.Kind, commands ...Commands) Program {
 	return Program{
 		Name:  "conch",
 		Short: "elects the one process that may act, and proves it",
@@ -26,6 +26,6 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 		Example: `  conch demo
   conch --db postgres://app_owner@db.example/app migrate up
   conch --db postgres://app_node@db.example/app status --json`,
-		Build: b, Kinds: kinds, Commands: commands, slots: slots, operates: true,
+		Build: b, Kinds: kinds, Commands: commands, operates: true,
 	}
 }

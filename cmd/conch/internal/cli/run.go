@@ -182,7 +182,7 @@ func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, comma
 	case f.turn != nil && campaign.Follower:
 		return nil
 	case f.turn != nil:
-		if f.turn.slots, err = a.program.slots(ctx, cfg.Database); err != nil {
+		if f.turn.slots, err = a.program.Slots(ctx, cfg.Database); err != nil {
 			return f.turn.unasked(err)
 		}
 		defer f.turn.slots.Close()

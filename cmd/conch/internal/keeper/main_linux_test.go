@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		_, _ = os.ReadFile(path)
 	}
 	if len(os.Args) > 1 && (os.Args[1] == "run" || os.Args[1] == keeper.Command || os.Args[1] == keeper.InitCommand) {
-		os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Conch(cli.Build{}, nil, nil)))
+		os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Conch(cli.Build{}, nil)))
 	}
 	if os.Getenv(severalEnv) != "" {
 		runSeveral(os.Args[1:])

@@ -1,5 +1,4 @@
-// Package slots gives conch cron its slots in Postgres.
-package slots
+package schedule
 
 import (
 	"context"
@@ -12,10 +11,11 @@ import (
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
+// slots gives conch cron its slots.
 type slots struct{ store *pgstore.Store }
 
-// Open returns the slots in a database, and does not connect yet.
-func Open(ctx context.Context, at pgmint.Config) (cli.Slots, error) {
+// OpenSlots returns the slots of conch cron in a database, and does not connect yet.
+func OpenSlots(ctx context.Context, at pgmint.Config) (cli.Slots, error) {
 	store, err := pgstore.Open(ctx, at.Connection(" cron"), 1)
 	if err != nil {
 		return nil, err

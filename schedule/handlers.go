@@ -1,0 +1,164 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/schedule/internal/worker"
+)
+
+// Handler does a job, and returns what came of it: JSON, or nothing. Its context ends when it has to stop: because of its timeout, because the job was
+// cancelled, or because the worker may not go on. It returns then: a worker ends when its handlers have.
+type Handler func(context.Context, *Task) (result []byte, err error)
+
+var (
+	// ErrDead means that no other attempt at a job is of use.
+	ErrDead = errors.New("no other attempt is of use")
+	// ErrLater means that a job is to be tried again later, and that this attempt does not count.
+	ErrLater = errors.New("it is to be tried later")
+)
+
+// Exit codes of a command: 0 is done, and another one than these a failure.
+const (
+	ExitDead  = 65 // [ErrDead]
+	ExitLater = 75 // [ErrLater]
+)
+
+// MostResult is how many bytes a result has at most.
+const MostResult = 64 << 10
+
+// Task is one attempt at a job, as its handler sees it.
+type Task struct {
+	Job
+	Gate *fence.Gate // of the worker's post: ask it right before an effect that nothing else can refuse
+
+	said atomic.Pointer[string]
+	end  context.CancelCauseFunc
+}
+
+// Progress notes how far the attempt is, for those who look.
+func (t *Task) Progress(text string) { t.said.Store(&text) }
+
+// Environ returns what a command is told of its job.
+func (t *Task) Environ() []string {
+	env := []string{
+		"CONCH_JOB_ID=" + strconv.FormatInt(t.ID, 10), "CONCH_JOB_ATTEMPT=" + strconv.Itoa(t.Attempt),
+		"CONCH_JOB_QUEUE=" + t.Queue, "CONCH_JOB_CRON=" + t.Cron,
+	}
+	if !t.At.IsZero() {
+		env = append(env, "CONCH_JOB_SCHEDULED_AT="+t.At.Format(time.RFC3339))
+	}
+	return env
+}
+
+// Runner runs commands.
+type Runner interface {
+	// Run runs a command with a text on its standard input, and returns when it and all its descendants are gone. That is before
+	// the deadline of the task's gate, even if this process is killed or stopped; and soon after ctx has ended.
+	Run(ctx context.Context, command []string, stdin []byte, t *Task) (Exit, error)
+}
+
+// Exit is how a command has ended.
+type Exit struct {
+	Code   int
+	Says   string // why, if it has failed
+	Result []byte // JSON, or nothing
+}
+
+// stopped is why a handler had to stop.
+type stopped struct{ why string }
+
+func (s *stopped) Error() string { return s.why }
+
+// start begins the handler of a job.
+func (p *post) start(j Job) {
+	ctx, end := context.WithCancelCause(p.ctx)
+	t := &Task{Job: j, Gate: p.gate, end: end}
+	p.handlers[j.Key] = t
+	p.work.Go(func() {
+		ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, &stopped{why: fmt.Sprintf("timeout: it has taken %s", j.Timeout)})
+		defer cancel()
+		p.inbox.Put(worker.Ended{End: p.outcome(ctx, t)})
+	})
+}
+
+// outcome has a handler do its job, and says how that has ended.
+func (p *post) outcome(ctx context.Context, t *Task) End {
+	out := End{Key: t.Key, Outcome: worker.Done}
+	result, err := p.handle(ctx, t)
+	if err == nil {
+		switch { // what is done is done
+		case len(result) > MostResult:
+			out.Error = fmt.Sprintf("its result has %d bytes, and may have %d: it is not kept", len(result), MostResult)
+		case len(result) > 0 && (!json.Valid(result) || strings.Contains(string(result), `\u0000`)):
+			out.Error = "its result is no JSON that can be stored: it is not kept"
+		default:
+			out.Result = result
+		}
+		return out
+	}
+	out.Outcome, out.Error = worker.Failed, err.Error()
+	var why *stopped
+	switch {
+	case errors.Is(err, ErrDead):
+		out.Outcome = worker.Dead
+	case errors.As(context.Cause(ctx), &why):
+		out.Error = why.why
+	case errors.Is(err, ErrLater):
+		out.Outcome = worker.Later
+	}
+	return out
+}
+
+// handle calls what a job names. A handler that panics has failed.
+func (p *post) handle(ctx context.Context, t *Task) (result []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the handler has panicked: %v", v)
+		}
+	}()
+	var is struct {
+		Job     string
+		Command []string
+		HTTP    string
+	}
+	if err := json.Unmarshal(t.Handler, &is); err != nil {
+		return nil, fmt.Errorf("%w: the handler is no JSON: %w", ErrDead, err)
+	}
+	switch {
+	case is.Job != "":
+		if do := p.cfg.Handlers[is.Job]; do != nil {
+			return do(ctx, t)
+		}
+		return nil, fmt.Errorf("this worker has no handler %q", is.Job)
+	case len(is.Command) > 0 && p.cfg.Commands != nil:
+		return p.command(ctx, is.Command, t)
+	case is.HTTP != "" && p.cfg.Hooks != nil:
+		return nil, p.cfg.Hooks.post(ctx, is.HTTP, t)
+	}
+	return nil, fmt.Errorf("this worker does not do %s", t.Handler)
+}
+
+func (p *post) command(ctx context.Context, command []string, t *Task) ([]byte, error) {
+	exit, err := p.cfg.Commands.Run(ctx, command, t.Args, t)
+	if err != nil {
+		return nil, err
+	}
+	err = fmt.Errorf("exit code %d: %s", exit.Code, exit.Says)
+	switch exit.Code {
+	case 0:
+		return exit.Result, nil
+	case ExitDead:
+		return nil, fmt.Errorf("%w: %w", ErrDead, err)
+	case ExitLater:
+		return nil, fmt.Errorf("%w: %w", ErrLater, err)
+	}
+	return nil, err
+}

@@ -1,0 +1,70 @@
+package schedule
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Hooks is how jobs are posted to an address: as the Standard Webhooks convention says, signed with a key that both sides know. The message's id is the job's,
+// the same in each attempt: a receiver that remembers it does no job twice. An answer of 2xx is done, 410 is dead, and everything else,
+// a redirect too, is a failure.
+type Hooks struct {
+	Key    []byte            // 24 bytes at least
+	Hosts  []string          // that are posted to, as in an address: with the port if there is one
+	Client http.RoundTripper // default: [http.DefaultTransport]
+	Now    func() time.Time  // default: [time.Now]
+}
+
+// leastKey is how many bytes a key has at least.
+const leastKey = 24
+
+// post posts a job.
+func (h *Hooks) post(ctx context.Context, address string, t *Task) error {
+	u, err := url.Parse(address)
+	if err != nil || !slices.Contains(h.Hosts, u.Host) {
+		return fmt.Errorf("%w: this worker does not post to %q: its host is not configured", ErrDead, address)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(t.Args))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDead, err)
+	}
+	id, now := "job_"+strconv.FormatInt(t.ID, 10), strconv.FormatInt(h.Now().Unix(), 10)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", id)
+	req.Header.Set("Webhook-Id", id)
+	req.Header.Set("Webhook-Timestamp", now)
+	req.Header.Set("Webhook-Signature", "v1,"+h.sign(id, now, t.Args))
+	req.Header.Set("Conch-Job-Attempt", strconv.Itoa(t.Attempt))
+	res, err := h.Client.RoundTrip(req) // which follows no redirect
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	says, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
+	switch {
+	case res.StatusCode/100 == 2:
+		return nil
+	case res.StatusCode == http.StatusGone:
+		return fmt.Errorf("%w: it answers %s: %s", ErrDead, res.Status, says)
+	case res.StatusCode/100 == 3:
+		return fmt.Errorf("it answers %s, to %q: redirects are not followed", res.Status, res.Header.Get("Location"))
+	}
+	return fmt.Errorf("it answers %s: %s", res.Status, says)
+}
+
+// sign signs a message.
+func (h *Hooks) sign(id, now string, body []byte) string {
+	mac := hmac.New(sha256.New, h.Key)
+	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body)
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,280 @@
+package worker
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+const (
+	// polls is how often jobs are looked for, for the case that the word of them was lost; then from the oldest on.
+	polls = 5 * time.Second
+	// beats is how often the worker reads what is taken under its post, while something is.
+	beats = time.Second
+	// again is how long it waits after a failure.
+	again = time.Second
+	// slack is by how much a job may be committed later than it was due, and still be seen at once.
+	slack = time.Second
+	// mostAtOnce is how many attempts are taken, or ended, in one transaction.
+	mostAtOnce = 500
+	never      = time.Duration(1<<63 - 1)
+)
+
+// Settings are those of a machine.
+type Settings struct {
+	Epoch int64         // in which this process leads the post
+	Slots int           // how many jobs it has at a time
+	Drain time.Duration // how long handlers may go on when the worker is to end
+}
+
+// Machine is a worker while it leads its post in one epoch.
+type Machine struct {
+	set    Settings
+	now    time.Duration
+	until  time.Duration // when the post is no longer sure to be this process's; 0: nobody has said so yet
+	acts   bool
+	late   bool          // that has passed, or the post is another's
+	drains time.Duration // when handlers are stopped; 0: it is not to end
+	runs   map[Key]Why   // attempts whose handlers run; and why one was stopped
+	ends   []End         // to be told
+	told   []End         // that are being told
+	busy   Act           // a Take or a Look that is under way. One at a time: what a Look misses nobody has taken since
+	take   time.Duration // when to take
+	whole  time.Duration // when to take from the oldest on
+	floor  time.Time     // up to where nothing is left that can be taken
+	woken  bool          // while a take was under way
+	look   time.Duration // when to look
+	tell   time.Duration // when ends may be told again
+	gaveUp bool          // the last ends could not be told
+	out    []Act
+}
+
+// New returns a machine that takes nothing until the act door is open.
+func New(s Settings) *Machine {
+	return &Machine{set: s, runs: map[Key]Why{}}
+}
+
+// Step takes an input, and returns what is to be done.
+func (m *Machine) Step(now time.Duration, in Input) []Act {
+	m.now, m.out = now, nil
+	if e, is := in.(Extended); is {
+		m.until = max(m.until, e.Until)
+	}
+	if e, is := in.(Missed); is && e.Over || m.until > 0 && now >= m.until {
+		m.late = true
+	}
+	if m.late {
+		m.stop(WhyLate, all)
+	} else if m.drains > 0 && now >= m.drains {
+		m.stop(WhyDrain, all)
+	}
+	switch in := in.(type) {
+	case Acts:
+		m.acts, m.take, m.look = true, now, now
+	case Woken:
+		m.take, m.woken = now, true
+	case Taken:
+		m.taken(in)
+	case Seen:
+		m.seen(in.Held)
+	case Told:
+		m.heard(in.Held)
+	case Missed:
+		m.missed(in.Act)
+	case Ended:
+		m.ended(in.End)
+	case Drain:
+		m.drains = now + m.set.Drain
+	}
+	m.ask()
+	return m.out
+}
+
+// Over reports whether the worker has ended: nothing runs, and all is told that could be told.
+func (m *Machine) Over() bool {
+	return (m.late || m.drains > 0) && len(m.runs) == 0 && (m.late || m.busy == nil) && (m.gaveUp || len(m.ends)+len(m.told) == 0)
+}
+
+// Due returns when the machine wants the time; false while it waits for inputs alone.
+func (m *Machine) Due() (time.Duration, bool) {
+	due := never
+	if !m.late && m.until > 0 {
+		due = m.until
+	}
+	if m.drains > 0 && len(m.runs) > 0 && m.drains > m.now {
+		due = min(due, m.drains)
+	}
+	if len(m.ends) > 0 && m.told == nil {
+		due = min(due, m.tell)
+	}
+	if m.busy == nil && !m.late {
+		if due = min(due, m.look); m.takes() {
+			due = min(due, m.take)
+		}
+	}
+	return due, due < never
+}
+
+// takes reports whether the worker takes jobs.
+func (m *Machine) takes() bool { return m.acts && m.drains == 0 && m.free() > 0 }
+
+// free is how many more jobs it may have.
+func (m *Machine) free() int { return m.set.Slots - len(m.runs) - len(m.ends) - len(m.told) }
+
+// ask begins what is due. Ends that come while others are being told are told together.
+func (m *Machine) ask() {
+	if m.told == nil && len(m.ends) > 0 && m.now >= m.tell {
+		n := min(len(m.ends), mostAtOnce)
+		m.told, m.ends = m.ends[:n:n], m.ends[n:]
+		m.out = append(m.out, Tell{Ends: m.told})
+	}
+	switch {
+	case m.busy != nil || m.late:
+	case m.now >= m.look:
+		m.begin(Look{})
+	case m.takes() && m.now >= m.take:
+		t := Take{Most: min(m.free(), mostAtOnce), Since: m.floor}
+		if m.now >= m.whole {
+			m.whole, t.Since = m.now+polls, time.Time{}
+		}
+		m.woken = false
+		m.begin(t)
+	}
+}
+
+func (m *Machine) begin(a Act) {
+	m.busy = a
+	m.out = append(m.out, a)
+}
+
+// taken begins handlers. Those that come too late are never begun.
+func (m *Machine) taken(in Taken) {
+	asked, is := m.busy.(Take)
+	if !is {
+		return
+	}
+	m.busy = nil
+	for _, j := range in.Jobs {
+		if m.late || m.drains > 0 {
+			m.ends = append(m.ends, End{Key: j.Key, Outcome: Released})
+			continue
+		}
+		m.runs[j.Key] = ""
+		m.out = append(m.out, Start{Job: j})
+		m.look = min(m.look, m.now+beats)
+		m.floor = later(m.floor, earlier(j.Due, in.At).Add(-slack))
+	}
+	switch {
+	case m.woken || len(in.Jobs) == asked.Most:
+		m.take = m.now
+	case in.Next > 0:
+		m.take = m.now + min(in.Next, polls)
+	default:
+		m.take = m.now + polls
+	}
+}
+
+// seen settles what is taken under the post: what earlier epochs have left, what was taken without an answer, and what is to stop.
+func (m *Machine) seen(held []Held) {
+	if _, is := m.busy.(Look); !is {
+		return
+	}
+	m.busy, m.look = nil, never
+	there, known := map[Key]bool{}, map[Key]bool{}
+	for _, e := range slices.Concat(m.told, m.ends) {
+		known[e.Key] = true
+	}
+	for _, h := range held {
+		there[h.Key] = true
+		why, runs := m.runs[h.Key]
+		switch {
+		case h.Epoch > m.set.Epoch || known[h.Key]:
+		case h.Epoch < m.set.Epoch:
+			if m.acts || h.Fenced {
+				m.ends = append(m.ends, End{Key: h.Key, Outcome: Lost, Error: "its worker is gone", Pause: pause(h.Key, h.Attempt-1)})
+			}
+			m.look = m.now + beats
+		case !runs:
+			m.ends = append(m.ends, End{Key: h.Key, Outcome: Released})
+		case h.Cancel && why == "":
+			m.halt(h.Key, WhyCancelled)
+		}
+	}
+	m.stop(WhyOver, func(k Key) bool { return !there[k] })
+	if len(m.runs) > 0 {
+		m.look = m.now + beats
+	}
+}
+
+// heard forgets the ends that were told, and takes when what has not ended comes again. What a transaction holds is told again.
+func (m *Machine) heard(held []Key) {
+	for _, e := range m.told {
+		switch {
+		case slices.Contains(held, e.Key):
+			m.ends, m.tell = append(m.ends, e), m.now+again
+		case e.Outcome != Done && e.Outcome != Dead && e.Outcome != Cancelled:
+			m.take = min(m.take, m.now+e.Pause)
+		}
+	}
+	m.told = nil
+}
+
+// missed has done again what may not have been done. After a take a look shows what it has taken.
+func (m *Machine) missed(a Act) {
+	switch a.(type) {
+	case Take:
+		m.busy, m.look, m.take = nil, m.now+again, m.now+again
+	case Look:
+		m.busy, m.look = nil, m.now+again
+	case Tell:
+		m.ends, m.told, m.tell = append(m.told, m.ends...), nil, m.now+again
+		m.gaveUp = m.late || m.drains > 0 && m.now >= m.drains
+	}
+}
+
+// ended notes what has become of an attempt. One that was stopped did not fail of itself.
+func (m *Machine) ended(e End) {
+	why, runs := m.runs[e.Key]
+	if !runs {
+		return
+	}
+	delete(m.runs, e.Key)
+	if why != "" && e.Outcome != Done {
+		e.Outcome, e.Error = why.Outcome(), string(why)
+	}
+	if e.Outcome == Failed || e.Outcome == Later || e.Outcome == Lost {
+		e.Pause = pause(e.Key, e.Attempt)
+	}
+	m.ends = append(m.ends, e)
+}
+
+// stop stops handlers.
+func (m *Machine) stop(why Why, which func(Key) bool) {
+	for _, k := range slices.SortedFunc(maps.Keys(m.runs), func(a, b Key) int { return cmp.Compare(a.ID, b.ID) }) {
+		if m.runs[k] == "" && which(k) {
+			m.halt(k, why)
+		}
+	}
+}
+
+func all(Key) bool { return true }
+
+func (m *Machine) halt(k Key, why Why) {
+	m.runs[k] = why
+	m.out = append(m.out, Stop{Key: k, Why: why})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,100 @@
+package pgstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/schedule"
+)
+
+// F13: a cancelled job ends: at once, or when its worker has stopped it, and whatever becomes of the attempt.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	cancel := func(id int64, want string) {
+		t.Helper()
+		if got := scan[string](t, conn, `SELECT coalesce(conch.job_cancel($1, 'it is not needed'), 'over')`, id); got != want {
+			t.Errorf("the cancel of job %d is %s, want %s", id, got, want)
+		}
+	}
+	var ids []int64
+	for range 3 {
+		ids = append(ids, scan[int64](t, conn, `SELECT conch.job_add('q', 'work', lane => 'a')`))
+	}
+	cancel(ids[1], "waiting")
+	later := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', key => 'k', run_at => now() + interval '1h')`)
+	cancel(later, "later")
+	cancel(later, "over")
+	take(t, s, 9, ids[0])
+	cancel(ids[0], "taken")
+	if held, err := s.Look(t.Context(), worker.Scope, nil); err != nil || len(held) != 1 || !held[0].Cancel {
+		t.Errorf("its worker sees %+v, %v", held, err)
+	}
+	tell(t, s, of(ids[0], 1, "lost"))
+	if got := scan[string](t, conn, `SELECT string_agg(outcome, ' ') FROM conch.job_attempts`); got != "cancelled cancelled cancelled" {
+		t.Errorf("the attempts are %s", got)
+	}
+	take(t, s, 9, ids[2])
+	tell(t, s, of(ids[2], 1, "done"))
+	if n := scan[int](t, conn, `SELECT (SELECT count(*) FROM conch.job_lanes) + (SELECT count(*) FROM conch.job_keys)`); n != 0 {
+		t.Errorf("%d lanes and keys are held", n)
+	}
+}
+
+// A worker sees what is taken under its post, and notes how far it is.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	id := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', fenced => true)`)
+	j := take(t, s, 1, id)[0]
+	held, err := s.Look(t.Context(), worker.Scope, map[schedule.Key]string{j.Key: "half\x00", {ID: id, Attempt: 7}: "none"})
+	if want := (schedule.Held{Key: j.Key, Epoch: 1, Fenced: true}); err != nil || len(held) != 1 || held[0] != want {
+		t.Errorf("saw %+v, %v; want %+v", held, err, want)
+	}
+	if got := scan[string](t, conn, `SELECT progress FROM conch.job_taken`); got != "half?" {
+		t.Errorf("it is at %q", got)
+	}
+	if held, err := s.Look(t.Context(), "worker/2", nil); err != nil || len(held) != 0 {
+		t.Errorf("another worker sees %+v, %v", held, err)
+	}
+}
+
+// Somebody who holds a lane in a transaction of his own keeps its job from ending, and no other.
+func TestALaneThatIsHeld(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s, conn, other := open(t, db.Config()), db.Connect(t), db.Connect(t)
+	a, b := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', lane => 'a')`), scan[int64](t, conn, `SELECT conch.job_add('q', 'work')`)
+	take(t, s, 9, a, b)
+	run(t, other, `BEGIN; SELECT conch.job_add('q', 'work', lane => 'a')`)
+	out, err := s.Tell(t.Context(), []schedule.End{of(a, 1, "done"), of(b, 1, "done")})
+	if err != nil || len(out.Held) != 1 || out.Held[0].ID != a || len(out.Over) != 0 {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	run(t, other, `COMMIT`)
+	if !tell(t, s, of(a, 1, "done")) {
+		t.Error("it was over")
+	}
+}
+
+// A worker that says up to where it has taken does not look below.
+func TestSince(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	id := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', priority => 0, run_at => now() - interval '1h')`)
+	for _, c := range []struct {
+		since time.Duration
+		jobs  int
+	}{{-30 * time.Minute, 0}, {-90 * time.Minute, 1}} {
+		got, err := s.Take(t.Context(), worker, []string{"q", "other"}, schedule.Take{Most: 1, Since: time.Now().Add(c.since)})
+		if err != nil || len(got.Jobs) != c.jobs {
+			t.Errorf("from %s on: %+v, %v", c.since, got, err)
+		}
+	}
+	tell(t, s, of(id, 1, "later"))
+	scan[int64](t, conn, `SELECT conch.job_add('q', 'work', run_at => now() + interval '1h')`)
+	if got, err := s.Take(t.Context(), worker, []string{"other"}, schedule.Take{Most: 1}); err != nil || got.Next < 50*time.Minute || got.Next > time.Hour || got.At.IsZero() {
+		t.Errorf("the next one comes in %s, %v", got.Next, err)
+	}
+}

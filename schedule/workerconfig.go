@@ -1,0 +1,74 @@
+package schedule
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/faults"
+)
+
+const (
+	mostSlots = 100_000
+	mostDrain = time.Hour
+)
+
+// WorkerConfig configures a [Worker].
+type WorkerConfig struct {
+	Queues   []string           // default: "default"
+	Slots    int                // how many jobs it has at a time under one post (default 10)
+	Drain    time.Duration      // how long handlers may go on when it is to end (default 10 s)
+	Handlers map[string]Handler // by the name that a job gives
+	Commands Runner             // nil: jobs that are commands fail here
+	Hooks    *Hooks             // nil: jobs that are addresses do
+
+	Tell  func(Event) // is told how attempts end, from any goroutine (default: nobody is)
+	Clock fence.Clock // that of the gate (default: the system's)
+}
+
+// WithDefaults returns the configuration with all fields set.
+func (c WorkerConfig) WithDefaults() WorkerConfig {
+	c.Slots, c.Drain = cmp.Or(c.Slots, 10), cmp.Or(c.Drain, 10*time.Second)
+	if c.Queues == nil {
+		c.Queues = []string{"default"}
+	}
+	if c.Tell == nil {
+		c.Tell = func(Event) {}
+	}
+	if c.Clock == nil {
+		c.Clock = fence.Boottime
+	}
+	if c.Hooks != nil {
+		hooks := *c.Hooks
+		if hooks.Client == nil {
+			hooks.Client = http.DefaultTransport
+		}
+		if hooks.Now == nil {
+			hooks.Now = time.Now
+		}
+		c.Hooks = &hooks
+	}
+	return c
+}
+
+// Validate returns an error that lists every fault of a configuration with defaults.
+func (c WorkerConfig) Validate() error {
+	f := faults.List{Of: "worker: "}
+	f.Add(len(c.Queues) == 0, "no queue")
+	for i, q := range c.Queues {
+		f.Add(q == "" || len(q) > mostName, "the queue %q: 1 to %d bytes", q, mostName)
+		f.Add(slices.Contains(c.Queues[:i], q), "the queue %q twice", q)
+	}
+	f.Add(c.Slots < 1 || c.Slots > mostSlots, "slots %d: 1 to %d", c.Slots, mostSlots)
+	f.Add(c.Drain < 0 || c.Drain > mostDrain, "drain %s: 0 to %s", c.Drain, mostDrain)
+	for name, h := range c.Handlers {
+		f.Add(name == "" || h == nil, "the handler %q: want a name and a function", name)
+	}
+	if h := c.Hooks; h != nil {
+		f.Add(len(h.Key) < leastKey, "hooks: the key has %d bytes: %d at least", len(h.Key), leastKey)
+		f.Add(len(h.Hosts) == 0, "hooks: no host")
+	}
+	return f.All()
+}
