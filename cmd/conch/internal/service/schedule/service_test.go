@@ -221,14 +221,14 @@ func TestDoctor(t *testing.T) {
 			}
 		}
 	}
-	says("crons ok", "queues ok")
+	says("crons ok", "zones ok", "queues ok")
 	pgtest.Exec(t, conn, `SELECT conch.job_add('mail', 'work', run_at => now() - interval '5 minutes', priority => 0)`)
 	pgtest.Exec(t, conn, `SELECT conch.job_add('q', 'work')`)
 	kill(t, conn, "q", 9)
 	if err := open(t, base.URL).Declare(t.Context(), schedule.File{Node: "n2"}); err != nil {
 		t.Fatal(err)
 	}
-	says(`crons warn node "n2" has a file`, `queues warn queue "mail": 1 job is ready`, `queues warn queue "q": 1 job is dead`)
+	says(`crons warn node "n2" has a file`, "zones ok", `queues warn queue "mail": 1 job is ready`, `queues warn queue "q": 1 job is dead`)
 	if none, err := load(t, db+"[[roles]]\nname = \"a\"\n"); err != nil || len(Kind().Examine(t.Context(), none)) != 0 {
 		t.Errorf("without crons: %v", err)
 	}
