@@ -34,8 +34,8 @@ type runFlags struct {
 	cmdDB, user          string
 }
 
-// services returns run and the hidden commands that it starts.
-func (a *app) services() []*cobra.Command { return append(a.keepers(), a.run()) }
+// services returns run.
+func (a *app) services() []*cobra.Command { return []*cobra.Command{a.run()} }
 
 const runHelp = `run campaigns for a scope and runs CMD only while it leads. Start it on several
 machines: one CMD runs at a time, and another takes over when it ends, is killed,
