@@ -135,7 +135,7 @@ func (m *Machine) open(from ledger.Account, e wire.Inherited) bool {
 	switch {
 	case e.Grant.Coordinator != from || len(e.Endorsements) != m.set.Contract.Needed:
 		return false // no honest member says so
-	case m.inheritedOf(at.Intent, hash) != nil || own != nil && (own.state >= storing || own.assembled == hash):
+	case m.inheritedOf(at.Intent, hash) != nil || own != nil && (own.state >= dispatched || own.assembled == hash):
 		return false // it is known
 	}
 	return m.memberOf(at.Owner) != nil && e.Grant.ValidUntil > m.final() && !m.set.Book.Decided(hash, at)
@@ -155,6 +155,9 @@ func (m *Machine) inherit(a *ask, h wire.Handover) {
 		hash, err := m.set.Book.Hear(e.Whole)
 		if err != nil || hash != e.Grant.Assembled {
 			continue
+		}
+		if own := m.works[e.Attempt.Intent]; own != nil && own.state == storing { // it has left nothing, and comes second
+			m.tell(own, overtaken)
 		}
 		for _, id := range e.Attempt.Inputs { // what was assembled here on the same states loses: it comes second
 			if by := m.flight.spends[id]; by != nil && by.state < storing {

@@ -147,7 +147,6 @@ func (c *Core) caughtUp() {
 // rebuild gives the member machine copies that were made anew from the store.
 func (c *Core) rebuild(then func(Has)) {
 	c.load(func(h Has) {
-		c.copy = h.Copy
 		c.missed(h)
 		c.member(member.Rebuilt{Base: h.Copy, Tail: h.Tail})
 		then(h)

@@ -22,8 +22,10 @@ func (c *Core) seek() {
 	}
 	c.seeking = true
 	c.load(func(h Has) {
-		c.follower(follower.Follow{Base: h.Copy})
-		c.follower(follower.News{})
+		if c.seeking { // else a member leads by now
+			c.follower(follower.Follow{Base: h.Copy})
+			c.follower(follower.News{})
+		}
 	})
 }
 
@@ -39,13 +41,27 @@ func (c *Core) found() {
 	c.follower(follower.Yield{})
 	if c.told > c.copy.Position().Index {
 		c.rebuild(func(h Has) { c.request(majority.Reached{At: h.Copy.Position()}) })
+		return
+	}
+	c.level()
+}
+
+// level has the machine of the copy go on where the member's copy is. When it began to follow, it went back to what the store called
+// decided, which the member may have known earlier; what is between the two it does not hear of any more. While it follows it comes
+// there itself.
+func (c *Core) level() {
+	if !c.seeking && c.behind == nil && c.f.Snapshot().At.Index < c.copy.Position().Index {
+		c.follower(follower.Follow{Base: c.copy})
+		c.follower(follower.Yield{})
 	}
 }
 
 // missed passes on what is in a copy that was made anew from the store, and nobody was told of.
 func (c *Core) missed(h Has) {
+	c.copy = h.Copy
 	at := h.Copy.Position()
 	if at.Index <= c.told {
+		c.level()
 		return
 	}
 	var gap []txlog.Record
@@ -64,8 +80,7 @@ func (c *Core) missed(h Has) {
 		c.pass(gap)
 		return
 	}
-	c.follower(follower.Follow{Base: h.Copy})
-	c.follower(follower.Yield{})
+	c.level()
 	c.told = at.Index
 	c.decided(h.Copy)
 	c.tell(Fetched{Index: at.Index})
@@ -78,8 +93,12 @@ func (c *Core) pass(records []txlog.Record) {
 	for len(fresh) > 0 && fresh[0].Index <= at {
 		fresh = fresh[1:]
 	}
-	if len(fresh) > 0 {
+	switch {
+	case len(fresh) == 0:
+	case fresh[0].Index == at+1:
 		c.follower(follower.Applied{Records: fresh})
+	default:
+		c.level()
 	}
 	c.applied(records)
 }
