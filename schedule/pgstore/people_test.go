@@ -260,41 +260,41 @@ func TestJobsAreListedAndCancelled(t *testing.T) {
 	}
 }
 
-// While the job that holds a lane ends, and one that waits for it is cancelled, the next one of the lane gets it.
+// While one that waits for a lane is cancelled, the job that holds the lane ends: the next one gets it.
 func TestACancelledJobHoldsUpNoLane(t *testing.T) {
 	t.Parallel()
-	s, conn := opened(t)
-	var ids []int64
-	for range 60 {
-		ids = append(ids, scan[int64](t, conn, `SELECT conch.job_add('q', 'work', lane => 'l')`))
+	db := pgtest.New(t)
+	s, conn, ender, other := open(t, db.Config()), db.Connect(t), db.Connect(t), db.Connect(t)
+	ids := make([]int64, 3)
+	for i := range ids {
+		ids[i] = scan[int64](t, conn, `SELECT conch.job_add('q', 'work', lane => 'l')`)
 	}
-	done := make(chan error, 1)
+	take(t, s, 1, ids[0])
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), `SELECT conch.job_cancel($1, 'not wanted')`, ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
 	go func() {
-		for i := 1; i < len(ids)-1; i += 2 {
-			if _, err := s.Cancel(context.WithoutCancel(t.Context()), ids[i], ""); err != nil {
-				done <- err
-				return
-			}
-		}
-		done <- nil
+		_, err := ender.Exec(context.WithoutCancel(t.Context()), `SELECT conch.job_done($1, 1)`, ids[0])
+		ended <- err
 	}()
-	ended := 0
-	pgtest.Eventually(t, patience, "the last job of the lane ends", func() bool {
-		got, err := s.Take(t.Context(), worker, []string{"q"}, schedule.Take{Most: 1})
-		for _, j := range got.Jobs {
-			told, failed := s.Tell(t.Context(), []schedule.End{{Key: j.Key, Outcome: "done"}})
-			for err = failed; err == nil && len(told.Held) > 0; {
-				told, err = s.Tell(t.Context(), []schedule.End{{Key: j.Key, Outcome: "done"}})
-			}
-			ended++
-		}
-		return err == nil && scan[int](t, conn, `SELECT count(*) FROM conch.job_ready`)+scan[int](t, conn, `SELECT count(*) FROM conch.job_waiting`) == 0
+	pgtest.Eventually(t, patience, "its end waits for the cancelled one", func() bool {
+		return scan[int](t, other, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
 	})
-	if err := <-done; err != nil {
-		t.Error(err)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_attempts`); n != 60 || ended < 31 {
-		t.Errorf("%d have ended, %d of them done", n, ended)
+	pgtest.Within(t, patience, "it ends", func() {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	if id := scan[int64](t, other, `SELECT job FROM conch.job_ready`); id != ids[2] {
+		t.Errorf("job %d is ready, want %d", id, ids[2])
 	}
 }
 

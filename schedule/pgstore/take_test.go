@@ -1,9 +1,11 @@
 package pgstore_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule"
 )
@@ -96,5 +98,39 @@ func TestSince(t *testing.T) {
 	scan[int64](t, conn, `SELECT conch.job_add('q', 'work', run_at => now() + interval '1h')`)
 	if got, err := s.Take(t.Context(), worker, []string{"other"}, schedule.Take{Most: 1}); err != nil || got.Next < 50*time.Minute || got.Next > time.Hour || got.At.IsZero() {
 		t.Errorf("the next one comes in %s, %v", got.Next, err)
+	}
+}
+
+// F13, S29: a program adds jobs, proves an attempt and ends it in transactions of its own, by three functions and no right beyond them.
+func TestAProgramNeedsThreeFunctions(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Cast{DB: pgtest.New(t)}
+	c.Fence = c.Name + "_fence"
+	s, admin := open(t, c.Config()), c.Connect(t)
+	run(t, admin, `REVOKE ALL ON ALL FUNCTIONS IN SCHEMA conch FROM PUBLIC`)
+	run(t, admin, `CREATE ROLE `+c.Fence+` LOGIN; GRANT USAGE ON SCHEMA conch TO `+c.Fence)
+	for _, function := range []string{
+		`job_add(text, text, json, timestamptz, int, text, text, int, interval, boolean)`, `job_hold(bigint, int)`, `job_done(bigint, int, json)`,
+	} {
+		run(t, admin, `GRANT EXECUTE ON FUNCTION conch.`+function+` TO `+c.Fence)
+	}
+	program := pgtest.Connect(t, pg.Config{URL: c.As(t, c.Fence)})
+	first := scan[int64](t, program, `SELECT conch.job_add('q', 'work', lane => 'a', key => 'k')`)
+	second := scan[int64](t, program, `SELECT conch.job_add('q', 'work', lane => 'a', run_at => now() + interval '1h')`)
+	if by := scan[string](t, admin, `SELECT by FROM conch.jobs WHERE id = $1`, first); by != c.Fence {
+		t.Errorf("the job is by %s", by)
+	}
+	take(t, s, 9, first)
+	run(t, program, `BEGIN; SELECT conch.job_hold(1, 1); COMMIT`)
+	run(t, program, `BEGIN; SELECT conch.job_done(1, 1); COMMIT`)
+	if n := scan[int64](t, admin, `SELECT job FROM conch.job_later`); n != second {
+		t.Errorf("job %d comes later, want %d", n, second)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, sql := range []string{`SELECT FROM conch.jobs`, `SELECT conch.job_start(1, 2, now(), NULL)`, `SELECT conch.job_cancel(2, '')`} {
+		if _, err := program.Exec(ctx, sql); !refused(err, "42501") {
+			t.Errorf("it may %s: %v", sql, err)
+		}
 	}
 }

@@ -89,13 +89,18 @@ func TestFrozenWorkers(t *testing.T) {
 			t.Fatalf("job %d is not %s", want, what)
 		}
 	}
+	var took []time.Duration
 	begin(1)
 	for epoch := int64(1); epoch <= rounds; epoch++ {
 		id := scan[int64](t, conn, `SELECT conch.job_add('q', 'pay', fenced => true)`)
 		await("begun", frozen, id)
 		begin(epoch + 1)
+		began := time.Now()
 		await("done", done, id)
+		took = append(took, time.Since(began))
 	}
+	slices.Sort(took)
+	t.Logf("from the post to the effect of the next attempt: p50 %s, longest %s", took[len(took)/2], took[len(took)-1])
 	close(wake)
 	for _, end := range ends {
 		end()

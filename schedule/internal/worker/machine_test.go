@@ -250,8 +250,10 @@ func TestLate(t *testing.T) {
 	d.in(jobs(1))
 	d.wants("start %d", 1)
 	d.in(worker.Extended{Until: d.now + 90*time.Second}, worker.Extended{Until: d.now + 3*time.Second}, worker.Woken{})
-	d.now += 90 * time.Second // it stood still
+	d.now += 80 * time.Second
+	d.in(worker.Tick{})
 	d.wants("take %d", 2)
+	d.now += 10 * time.Second // it stood still
 	d.in(jobs(2))
 	d.wants("stop %d: the worker's post is no longer sure to be its own", 1, "2 is released")
 	d.in(worker.Told{})
@@ -264,6 +266,27 @@ func TestLate(t *testing.T) {
 	if d.wants(); !d.m.Over() {
 		t.Error("it is not over")
 	}
+}
+
+// While something runs it looks each second. What it is telling just now it does not tell anew.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	d := working(t, 3)
+	d.in(jobs(1, 2))
+	d.acts = nil
+	held := worker.Seen{Held: []worker.Held{{Key: key(1), Epoch: 7}, {Key: key(2), Epoch: 7}}}
+	for range 2 {
+		d.after(time.Second)
+		d.wants("look")
+		d.in(held)
+	}
+	d.after(time.Second)
+	d.in(ended(1, worker.Done), held, worker.Missed{Act: worker.Tell{}})
+	d.wants("look", "1 is done")
+	d.after(time.Second)
+	d.wants("1 is done", "look")
+	d.in(held, worker.Told{})
+	d.wants()
 }
 
 // It ends at once where the database says that the post is another's.
@@ -303,6 +326,20 @@ func TestDrain(t *testing.T) {
 		return
 	}
 	if d.in(worker.Seen{}); !d.m.Over() {
+		t.Error("it is not over")
+	}
+}
+
+// What is being taken when a worker is to end is given back before it has ended.
+func TestDrainWhileItTakes(t *testing.T) {
+	t.Parallel()
+	d := working(t, 3)
+	if d.in(worker.Drain{}); d.m.Over() {
+		t.Error("it is over while it takes")
+	}
+	d.in(jobs(1))
+	d.wants("1 is released")
+	if d.in(worker.Told{}); !d.m.Over() {
 		t.Error("it is not over")
 	}
 }

@@ -35,8 +35,8 @@ type runFlags struct {
 	turn                 *turn // of a cron; nil: a run
 }
 
-// services returns run and cron, and the hidden commands that they start.
-func (a *app) services() []*cobra.Command { return append(a.keepers(), a.run(), a.cron()) }
+// services returns run and cron.
+func (a *app) services() []*cobra.Command { return []*cobra.Command{a.run(), a.cron()} }
 
 const runHelp = `run campaigns for a scope and runs CMD only while it leads. Start it on several
 machines: one CMD runs at a time, and another takes over when it ends, is killed,

@@ -142,7 +142,7 @@ func (l lab) printVerdict(v evidence.Verdict, fault error) error {
 	}
 	if c := v.Crons; c != nil {
 		rows = append(rows, fmt.Sprintf("scheduled times\t%d\tof a cron that is due each second", c.Times),
-			fmt.Sprintf("  missing\t%d", c.Missing), fmt.Sprintf("  twice\t%d", c.Twice))
+			fmt.Sprintf("  done\t%d\tby a worker; the last ones may be under way", c.Done), fmt.Sprintf("  missing\t%d", c.Missing), fmt.Sprintf("  twice\t%d", c.Twice))
 	}
 	if err := l.Table("", rows); err != nil || fault != nil {
 		return err
@@ -155,7 +155,7 @@ func (l lab) printVerdict(v evidence.Verdict, fault error) error {
 	case v.Chain == nil:
 		return l.Line("No transactions were sent.")
 	case v.Crons != nil:
-		err = l.Line("%d scheduled times have come: each has one row and one job, under any leader.", v.Crons.Times)
+		err = l.Line("%d scheduled times have come: each has one row and one job, and %d jobs are done, each once.", v.Crons.Times, v.Crons.Done)
 	}
 	if err != nil {
 		return err

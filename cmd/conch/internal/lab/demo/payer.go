@@ -51,9 +51,11 @@ lease = %s
 [[crons]]
 name = "` + cronName + `"
 schedule = "* * * * * *"
-job = "tick"
+command = ["true"]
 catch_up = "all"
 overlap = "allow"
+
+[[workers]]
 
 [[chains]]
 name = "private"

@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// Cron is what a cron that is due each second has left behind: the seconds that have a row, and those that have a job, in any order.
-type Cron struct{ Rows, Jobs []int64 }
+// Cron is what a cron that is due each second has left behind, in seconds and in any order.
+type Cron struct {
+	Rows []int64 // that have a row
+	Jobs []int64 // that have a job
+	Done []int64 // of each attempt that has done its job
+	Open []int64 // of jobs that have not ended
+}
 
 // Crons is the part of a verdict about scheduled times.
 type Crons struct {
 	Times   int `json:"times"`   // from the first row to the last
-	Missing int `json:"missing"` // without a row, or without a job
-	Twice   int `json:"twice"`   // with two rows or two jobs
+	Done    int `json:"done"`    // of which the job is done
+	Missing int `json:"missing"` // without a row or a job, or with a job that has ended and is not done
+	Twice   int `json:"twice"`   // with two rows, two jobs, or a job that was done twice
 }
 
 // JudgeCron judges what a cron has left behind.
 func JudgeCron(c Cron) (v Crons) {
-	rows, jobs := map[int64]int{}, map[int64]int{}
-	for _, at := range c.Rows {
-		rows[at]++
-	}
-	for _, at := range c.Jobs {
-		jobs[at]++
-	}
+	rows, jobs, done, open := counts(c.Rows), counts(c.Jobs), counts(c.Done), counts(c.Open)
 	if len(rows) == 0 {
 		return v
 	}
@@ -36,14 +36,25 @@ func JudgeCron(c Cron) (v Crons) {
 	}
 	for at := first; at <= last; at++ {
 		v.Times++
-		if rows[at] == 0 || jobs[at] == 0 {
+		if done[at] > 0 {
+			v.Done++
+		}
+		if rows[at] == 0 || jobs[at] == 0 || done[at]+open[at] == 0 {
 			v.Missing++
 		}
-		if rows[at] > 1 || jobs[at] > 1 {
+		if rows[at] > 1 || jobs[at] > 1 || done[at] > 1 {
 			v.Twice++
 		}
 	}
 	return v
+}
+
+func counts(all []int64) map[int64]int {
+	n := map[int64]int{}
+	for _, at := range all {
+		n[at]++
+	}
+	return n
 }
 
 // Fault returns an error that says what is wrong, or nil.
@@ -51,8 +62,8 @@ func (c Crons) Fault() error {
 	switch {
 	case c.Missing+c.Twice > 0:
 		return fmt.Errorf("of %d scheduled times: %d missing, %d twice", c.Times, c.Missing, c.Twice)
-	case c.Times == 0:
-		return errors.New("no scheduled time has come, so nothing was shown of any")
+	case c.Done == 0:
+		return errors.New("no job of a scheduled time was done, so nothing was shown of any")
 	}
 	return nil
 }
