@@ -10,7 +10,8 @@
 -- CREATEROLE). Give them a login, or make your own login roles their members:
 --
 --   node      conch processes: campaign, lead, hand over, send and execute commands
---   fence     programs that call conch.fence() in their own transactions, nothing else
+--   fence     programs that call conch.fence() in their own transactions, and add and end jobs
+--             there, nothing else
 --   observer  status, history, watch and doctor: reads and changes nothing
 --
 -- LISTEN and advisory locks need no privilege. Only the owner can run `migrate up`,
@@ -18,7 +19,8 @@
 --
 -- The functions run with the rights of their caller, all but conch.fence and
 -- conch.notify_pending and conch.pending_archive and conch.pending_floor and
--- conch.pending_forget and conch.sequencer_trim. The owner's rights would not make
+-- conch.pending_forget and conch.sequencer_trim and conch.job_add and
+-- conch.job_done and conch.job_hold. The owner's rights would not make
 -- a node harmless, since a node that may bid and part can depose every leader; they
 -- would put the owner's rights behind pg_terminate_backend and behind each argument
 -- that a node passes. Use two databases for nodes that must not touch each other's
@@ -37,6 +39,7 @@ SELECT format('CREATE ROLE %I NOLOGIN', r) FROM unnest(ARRAY[:'node', :'fence', 
 -- Start from nothing: by default PUBLIC may execute every function.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA conch FROM PUBLIC, :"node", :"fence", :"observer";
 REVOKE ALL ON ALL TABLES IN SCHEMA conch FROM PUBLIC, :"node", :"fence", :"observer";
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA conch FROM PUBLIC, :"node", :"fence", :"observer";
 GRANT USAGE ON SCHEMA conch TO :"node", :"fence", :"observer";
 
 -- fence: one function, which runs as the owner and reads the row for its caller.
@@ -133,6 +136,43 @@ GRANT SELECT, INSERT, UPDATE (newest, term, appends) ON conch.log TO :"node";
 GRANT SELECT, INSERT ON conch.log_record TO :"node";
 GRANT EXECUTE ON FUNCTION conch.log_append(bytea, text, bigint, bigint, bytea[], bytea[]),
     conch.log_read(bytea, bigint, int, bigint), conch.log_newest(bytea, bigint) TO :"node";
+\endif
+
+-- Crons and jobs, if their tables exist. What handlers get, and what became of it, is for nodes alone. A definition and a job are never changed.
+SELECT to_regclass('conch.crons') IS NOT NULL AS schedule \gset
+\if :schedule
+GRANT SELECT ON conch.crons, conch.cron_file, conch.cron_runs, conch.cron_gaps, conch.job_ready, conch.job_later, conch.job_waiting,
+                conch.job_taken, conch.job_dead, conch.schedule_schema_version TO :"observer";
+GRANT SELECT (id, queue, cron, at, created_at) ON conch.jobs TO :"observer";
+GRANT SELECT ON conch.schedule_schema_version TO :"node";
+GRANT SELECT, INSERT, UPDATE (filed, retired, newest, adopted, cursor_at, cursor_wall, floor_at) ON conch.crons TO :"node";
+GRANT SELECT, INSERT, UPDATE (since) ON conch.cron_revisions TO :"node";
+GRANT SELECT, UPDATE ON conch.cron_file TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (outcome, job) ON conch.cron_runs TO :"node";
+GRANT SELECT, INSERT ON conch.cron_gaps TO :"node";
+GRANT SELECT, INSERT, DELETE ON conch.jobs TO :"node"; -- it deletes one that overlaps, in the transaction that adds it
+GRANT USAGE ON SEQUENCE conch.jobs_id_seq TO :"node";
+-- To lock a row takes the right to change a column of it.
+GRANT SELECT, INSERT, DELETE, UPDATE (attempt) ON conch.job_ready, conch.job_later, conch.job_dead TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (cancel, progress) ON conch.job_taken TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (job) ON conch.job_lanes TO :"node";
+GRANT SELECT, DELETE ON conch.job_keys TO :"node";
+GRANT SELECT, INSERT, DELETE ON conch.job_waiting TO :"node";
+GRANT SELECT, INSERT ON conch.job_operated TO :"node";
+GRANT SELECT, INSERT, UPDATE (spare) ON conch.job_attempts TO :"node";
+GRANT SELECT, INSERT, UPDATE (done, ended_at) ON conch.job_operations TO :"node";
+GRANT EXECUTE ON FUNCTION conch.cron_move(jsonb, jsonb, text, bigint), conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
+    conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text),
+    conch.job_end(bigint[], int[], text[], text[], json[], float8[]), conch.job_again(bigint, int, text, text, interval),
+    conch.job_progress(bigint[], int[], text[]), conch.job_leave(bigint), conch.job_take(text[], text, bigint, int, timestamptz),
+    conch.job_enter(bigint, int, text, timestamptz, int), conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int) TO :"node";
+-- Handlers, and programs that add jobs, do so in their own transactions: these run as the owner. A node is a member of fence.
+GRANT EXECUTE ON FUNCTION conch.job_add(text, text, json, timestamptz, int, text, text, int, interval, boolean), conch.job_done(bigint, int, json),
+    conch.job_hold(bigint, int) TO :"fence";
+GRANT SELECT, INSERT, UPDATE ON conch.slots TO :"node";
+GRANT SELECT ON conch.slots TO :"observer";
+GRANT EXECUTE ON FUNCTION conch.slot_free(timestamptz, timestamptz, interval), conch.slot_end(text, uuid, int),
+    conch.slot_begin(text, bigint, text, interval, interval, uuid, boolean) TO :"node";
 \endif
 
 -- A node is a member of fence for two reasons: it fences its own transactions and those

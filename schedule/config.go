@@ -28,13 +28,14 @@ const (
 type Config struct {
 	Version int64         // of Crons: a higher one replaces them
 	Crons   []Cron        // that this node's file declares
+	Node    string        // whose file that is
 	Keep    time.Duration // for how long rows of scheduled times are kept (default 30 days)
 
 	Tell  func(Event) // is told what happens, one event at a time (default: nobody is)
 	Clock fence.Clock // counts suspended time and never goes back (default: the system's)
 }
 
-// WithDefaults returns the configuration with all fields set, those of its crons too.
+// WithDefaults returns the configuration with all fields set, those of its crons too. A cron whose Retries are not set is not tried again.
 func (c Config) WithDefaults() Config {
 	c.Keep = cmp.Or(c.Keep, 30*24*time.Hour)
 	if c.Tell == nil {
@@ -47,12 +48,15 @@ func (c Config) WithDefaults() Config {
 	for i, cron := range c.Crons {
 		cron.Timezone, cron.CatchUp, cron.Overlap = cmp.Or(cron.Timezone, "UTC"), cmp.Or(cron.CatchUp, None), cmp.Or(cron.Overlap, Skip)
 		cron.Limit, cron.Late, cron.Waits = cmp.Or(cron.Limit, 100), cmp.Or(cron.Late, time.Minute), cmp.Or(cron.Waits, 1)
-		cron.Timeout, cron.Retries, cron.Queue = cmp.Or(cron.Timeout, time.Hour), cmp.Or(cron.Retries, 3), cmp.Or(cron.Queue, "default")
+		cron.Timeout, cron.Queue = cmp.Or(cron.Timeout, time.Hour), cmp.Or(cron.Queue, "default")
 		cron.Args = cmp.Or(cron.Args, "{}")
 		c.Crons[i] = cron
 	}
 	return c
 }
+
+// File is what a configuration with defaults declares.
+func (c Config) File() File { return File{Version: c.Version, Node: c.Node, Crons: c.Crons} }
 
 // Validate returns an error that lists every fault of a configuration with defaults.
 func (c Config) Validate() error {

@@ -20,8 +20,8 @@ type Store interface {
 	// then nothing is written.
 	Write(context.Context, fence.Token, Write) (Written, error)
 	// Declare replaces the crons of the file that counts with those of another one, unless that has a lower version. Of two files of one
-	// version that of the node that has started later counts.
-	Declare(ctx context.Context, version int64, crons []Cron) error
+	// version that of the node that has started later counts. The store says when that is.
+	Declare(context.Context, File) error
 }
 
 // answers is how long the loop waits for a statement.
@@ -47,10 +47,10 @@ func New(cfg Config, store Store) (*Scheduler, error) {
 
 // Declare says which crons the file of this node has. Each node calls it when it starts, whether it leads or not.
 func (s *Scheduler) Declare(ctx context.Context) error {
-	return s.store.Declare(ctx, s.cfg.Version, s.cfg.Crons)
+	return s.store.Declare(ctx, s.cfg.File())
 }
 
-// Changed says that somebody has written a revision of crons. It never blocks, and does nothing where this process does not lead.
+// Changed says that somebody has written a revision of crons; without any, that somebody may have. It never blocks, and does nothing where this process does not lead.
 func (s *Scheduler) Changed(crons ...int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

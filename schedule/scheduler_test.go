@@ -36,10 +36,11 @@ func (s *store) Write(_ context.Context, _ fence.Token, w schedule.Write) (sched
 	return s.tables.Write(w, time.Now().UTC()), nil
 }
 
-func (s *store) Declare(_ context.Context, version int64, crons []schedule.Cron) error {
+func (s *store) Declare(_ context.Context, f schedule.File) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tables.Declare(core.File{Version: version, Started: time.Now().UTC(), Crons: crons}, time.Now().UTC())
+	f.Started = time.Now().UTC()
+	s.tables.Declare(f, time.Now().UTC())
 	return nil
 }
 
@@ -98,6 +99,14 @@ func TestChanged(t *testing.T) {
 		synctest.Wait()
 		if c := db.tables.Cron(id); c.Adopted != 1 {
 			t.Error("the new cron was not seen at once")
+		}
+		db.mu.Lock()
+		id = db.tables.Revise(core.Change{Definition: core.Definition{Name: "other", Schedule: "@every 1s", Timezone: "UTC"}}, time.Now().UTC())
+		db.mu.Unlock()
+		s.Changed()
+		synctest.Wait()
+		if c := db.tables.Cron(id); c.Adopted != 1 {
+			t.Error("the other cron was not seen at once, though nobody has said which one it is")
 		}
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {

@@ -22,10 +22,27 @@ const (
 	Allow = core.Allow // both jobs are run
 )
 
+// Skipped is how a time ends while the job of an earlier one goes on.
+const Skipped = core.Skipped
+
+// Outcomes lists what becomes of a time that has its row.
+func Outcomes() []string { return []string{core.Enqueued, core.Skipped, core.Existing} }
+
+// Ends lists how attempts end.
+func Ends() []string {
+	return []string{worker.Done, worker.Failed, worker.Dead, worker.Later, worker.Lost, worker.Released, worker.Cancelled}
+}
+
+// Reasons lists why times are passed over.
+func Reasons() []string {
+	return []string{core.WhyLate, core.WhyLimit, core.WhyPaused, core.WhyUnreadable}
+}
+
 // What a [Store] reads and writes.
 //
 //nolint:revive // one comment for all
 type (
+	File    = core.File
 	Run     = core.Run
 	Gap     = core.Gap
 	Read    = core.Read

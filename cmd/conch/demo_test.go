@@ -24,6 +24,7 @@ type verdict struct {
 	ActDoor                       spread `json:"act_door_ms"`
 	Overlapping, Lost, Duplicated int
 	Chain                         *chainVerdict
+	Crons                         struct{ Times, Done, Missing, Twice int }
 }
 
 type chainVerdict struct {
@@ -51,7 +52,7 @@ func withoutDevnode(cmd *exec.Cmd) *exec.Cmd {
 }
 
 // Leaders of the work and senders of transactions are killed in turn, and by the chain every
-// acknowledged intent is done once. (S15, S19, S20, S23, S26, F4)
+// acknowledged intent is done once. (S15, S19, S20, S23, S26, F4, F11, F12, F13)
 func TestDemo(t *testing.T) {
 	runtest.LongRun(t)
 	t.Parallel()
@@ -66,9 +67,9 @@ func TestDemo(t *testing.T) {
 		t.Errorf("stdout is %q, want the verdict in one line", out)
 	}
 	keys := decode[map[string]any](t, out)
-	wantKeys(t, keys, "acts", "kills", "leaders", "failover_ms", "act_door_ms", "overlapping", "lost", "duplicated", "chain")
-	if len(keys) != 9 {
-		t.Errorf("the verdict has %d keys, want 9: %s", len(keys), out)
+	wantKeys(t, keys, "acts", "kills", "leaders", "failover_ms", "act_door_ms", "overlapping", "lost", "duplicated", "chain", "crons")
+	if len(keys) != 10 {
+		t.Errorf("the verdict has %d keys, want 10: %s", len(keys), out)
 	}
 	wantKeys(t, keys["failover_ms"].(map[string]any), "p50", "p99", "max")
 	chain := keys["chain"].(map[string]any)
@@ -80,6 +81,8 @@ func TestDemo(t *testing.T) {
 	switch c := v.Chain; {
 	case v.Overlapping+v.Lost+v.Duplicated != 0 || c.Missing+c.Twice+c.NonceGaps != 0 || c.Done != c.Intents:
 		t.Errorf("the verdict is %s, want no faults and all intents done", out)
+	case v.Crons.Missing+v.Crons.Twice != 0 || v.Crons.Times < 6 || v.Crons.Done < 1:
+		t.Errorf("the verdict is %s, want each scheduled time once, and some of them", out)
 	case v.Kills < 2 || v.Leaders < 3 || v.Acts < 100 || c.Intents < 5: // on a busy machine one kill each, of work and account
 		t.Errorf("too little happened: %s", out)
 	case v.Failover.Max <= 0 || v.ActDoor.P50 < 900: // no act door opens before the lease of the killed leader is over

@@ -44,21 +44,21 @@ func pageOfEverything(t *testing.T) (text string) {
 	conch(t, "identity", "new", "--file", filepath.Join(d.dir, "identity.pem")).done(t)
 	newAuthority(t, filepath.Join(d.dir, "ca.pem"))
 	d.write(fileOf(migrated(t).URL, "listen = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"payments\"\n"+accountAt(d, "http://127.0.0.1:1", 1337, "")+
-		"[[files]]\nscope = \"data\"\ndir = \"files\"\nca_file = \"ca.pem\"\npeers = { two = \"http://127.0.0.1:1\" }\n"+
+		"[[crons]]\nname = \"tick\"\nschedule = \"@yearly\"\njob = \"work\"\nqueue = \"mail\"\n[[workers]]\nqueues = [\"mail\"]\n[[files]]\nscope = \"data\"\ndir = \"files\"\nca_file = \"ca.pem\"\npeers = { two = \"http://127.0.0.1:1\" }\n"+
 		"[identity]\nname = \"one\"\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n[gossip]\n[[logs]]\nnamespace = \"flags\"\n"+
 		"[[peers]]\nname = \"two\"\nurl = \"https://127.0.0.1:1\"\nkey = \"sha256:"+strings.Repeat("2", 64)+"\"\n"))
 	d.start().says("serving health and metrics")
 	url := "http://" + d.value("serving health and metrics", "address") + "/metrics"
 	pgtest.Eventually(t, patience, "it leads its files", func() bool {
 		_, text = page(t, url)
-		return strings.Contains(text, "conch_files_behind")
+		return strings.Contains(text, "conch_files_behind") && strings.Contains(text, "conch_schedule_oldest_ready_seconds")
 	})
 	return text
 }
 
 // given are labels whose values come from the configuration or the build; le is that of every
 // histogram.
-var given = []string{"scope", "namespace", "account", "peer", "name", "version", "goversion", "le"}
+var given = []string{"scope", "namespace", "account", "peer", "queue", "cron", "name", "version", "goversion", "le"}
 
 var labelIn = regexp.MustCompile(`(\w+)="([^"]*)"`)
 

@@ -67,7 +67,7 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) declare(version int64, crons ...schedule.Cron) []core.Cron {
 	d.t.Helper()
 	full := schedule.Config{Crons: crons}.WithDefaults().Crons
-	if err := d.s.Declare(d.t.Context(), version, full); err != nil {
+	if err := d.s.Declare(d.t.Context(), schedule.File{Version: version, Node: "me", Crons: full}); err != nil {
 		d.t.Fatal(err)
 	}
 	return d.read().Crons

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule/internal/core"
@@ -18,4 +19,9 @@ func OpenWide(ctx context.Context, at Connection, most int) (*Store, error) {
 		err = pgtest.Widen(ctx, s.pools)
 	}
 	return s, err
+}
+
+// CompareZones is Zones for a machine with other data.
+func (s *Store) CompareZones(ctx context.Context, places map[string]*time.Location) ([]ZoneFault, error) {
+	return s.compareZones(ctx, places)
 }

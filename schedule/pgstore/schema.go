@@ -14,7 +14,7 @@ var files embed.FS
 
 // Tables are those of crons and jobs. They need the election's schema.
 var Tables = migrate.Tables{
-	Wing: "schedule", Files: migrate.Folder(files), Oldest: 1, Missing: "tables for crons and jobs", Present: "the tables of crons and jobs are",
+	Wing: "schedule", Files: migrate.Folder(files), Oldest: 2, Missing: "tables for crons and jobs", Present: "the tables of crons and jobs are",
 	Guard: migrate.Unfinished(`conch.crons, conch.jobs, conch.job_ready, conch.job_later, conch.job_waiting, conch.job_taken, conch.job_dead`, `
 		SELECT (SELECT count(*) FROM conch.job_ready) + (SELECT count(*) FROM conch.job_later) + (SELECT count(*) FROM conch.job_waiting)
 		     + (SELECT count(*) FROM conch.job_taken), (SELECT count(*) FROM conch.job_dead)`,

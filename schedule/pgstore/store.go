@@ -2,13 +2,11 @@ package pgstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
@@ -136,58 +134,6 @@ func (s *Store) write(ctx context.Context, t fence.Token, w schedule.Write) (out
 	}
 	out.At = out.At.UTC()
 	return out, nil
-}
-
-// Declare implements [schedule.Store].
-func (s *Store) Declare(ctx context.Context, version int64, crons []schedule.Cron) error {
-	return s.pools.Writers.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-		return pg.Confirmed(conn.Conn(), func() error {
-			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return declare(ctx, tx, core.File{Version: version, Crons: crons}) })
-		})
-	})
-}
-
-func declare(ctx context.Context, tx pgx.Tx, file core.File) error {
-	if _, err := tx.Exec(ctx, pg.Durable); err != nil {
-		return err
-	}
-	var counts int64
-	var started *time.Time
-	row := tx.QueryRow(ctx, `SELECT version, started, clock_timestamp() FROM conch.cron_file FOR UPDATE`)
-	if err := row.Scan(&counts, &started, &file.Started); err != nil || !file.Replaces(counts, orZero(started)) {
-		return err
-	}
-	living, err := living(ctx, tx)
-	if err != nil {
-		return err
-	}
-	var batch pgx.Batch
-	batch.Queue(`UPDATE conch.cron_file SET version = $1, started = $2`, file.Version, file.Started)
-	for _, c := range file.Changes(living) {
-		definition, err := json.Marshal(asRow(c.Definition))
-		if err != nil {
-			return err
-		}
-		batch.Queue(`SELECT conch.cron_revise($1, $2, $3, true)`, c.Name, definition, c.Retired)
-	}
-	return tx.SendBatch(ctx, &batch).Close()
-}
-
-// living lists the crons that are not retired, and keeps them so.
-func living(ctx context.Context, tx pgx.Tx) ([]core.Living, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT c.id, c.filed, v.definition FROM conch.crons c JOIN conch.cron_revisions v ON v.cron = c.id AND v.n = c.newest
-		 WHERE NOT c.retired ORDER BY c.id FOR UPDATE OF c`)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (l core.Living, err error) {
-		var definition []byte
-		if err := row.Scan(&l.ID, &l.Filed, &definition); err != nil {
-			return l, err
-		}
-		return l, decode(definition, &l.Definition)
-	})
 }
 
 func orZero(t *time.Time) time.Time {

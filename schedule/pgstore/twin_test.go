@@ -78,7 +78,7 @@ func (w *twins) declares() {
 	for i := range 3 {
 		f.Crons = append(f.Crons, w.some(fmt.Sprint("f", w.file+i)))
 	}
-	if err := w.s.Declare(w.t.Context(), f.Version, f.Crons); err != nil {
+	if err := w.s.Declare(w.t.Context(), f); err != nil {
 		w.t.Fatal(err)
 	}
 	w.world.Declare(f, f.Started)

@@ -44,7 +44,9 @@ func (c *Core) Step(now Now, in Input) []Act {
 	c.now, c.acts = now, nil
 	switch in := in.(type) {
 	case Changed:
-		c.mark(in.Crons)
+		if c.mark(in.Crons); len(in.Crons) == 0 {
+			c.repair = 0
+		}
 	case Loaded:
 		c.loaded(in)
 	case Written:

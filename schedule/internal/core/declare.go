@@ -8,6 +8,7 @@ import (
 // File is the crons of a configuration file. Each node has one, and they differ while a new one is rolled out.
 type File struct {
 	Version int64
+	Node    string    // whose file it is
 	Started time.Time // when its node has, by the database's clock
 	Crons   []Definition
 }

@@ -14,7 +14,7 @@ type Input interface{ input() }
 type (
 	// Tick says that the time has come that Due has named.
 	Tick struct{}
-	// Changed says that somebody has written a revision of crons. It may be lost.
+	// Changed says that somebody has written a revision of crons; without any, that somebody may have. It may be lost.
 	Changed struct{ Crons []int64 }
 	// Loaded is what came of a [Read].
 	Loaded struct {

@@ -1,5 +1,5 @@
 DROP FUNCTION conch.cron_move(jsonb, jsonb, text, bigint), conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
-    conch.cron_revise(text, jsonb, boolean, boolean), conch.dead_step(uuid, int), conch.job_cancel(bigint, text), conch.job_progress(bigint[], int[], text[]),
+    conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text), conch.job_progress(bigint[], int[], text[]),
     conch.job_end(bigint[], int[], text[], text[], json[], float8[]), conch.job_again(bigint, int, text, text, interval),
     conch.job_hold(bigint, int), conch.job_done(bigint, int, json), conch.job_leave(bigint),
     conch.job_take(text[], text, bigint, int, timestamptz), conch.job_add(text, text, json, timestamptz, int, text, text, int, interval, boolean),

@@ -30,7 +30,9 @@ CREATE TABLE conch.cron_revisions (
 CREATE TABLE conch.cron_file (
     one     boolean PRIMARY KEY DEFAULT true CHECK (one),
     version bigint NOT NULL,
-    started timestamptz                                            -- when the node has that declared it
+    started timestamptz,                                           -- when the node has that declared it
+    node    text NOT NULL DEFAULT '',
+    digest  bytea NOT NULL DEFAULT ''                              -- of its crons: files of one version may differ
 );
 INSERT INTO conch.cron_file (version) VALUES (-1);
 
@@ -41,7 +43,7 @@ CREATE TABLE conch.cron_runs (
     outcome    text COLLATE "C" NOT NULL,
     job        bigint NOT NULL,
     revision   int NOT NULL,
-    epoch      bigint NOT NULL,
+    epoch      bigint NOT NULL,                                    -- of the leader; 0: a user has run it by hand
     decided_at timestamptz NOT NULL,
     PRIMARY KEY (cron, at)
 );
@@ -417,7 +419,7 @@ END $$;
 
 -- cron_revise adds a revision of a cron, or makes one, and returns its id. A retired cron is never taken up again: another one of its name has
 -- another id.
-CREATE FUNCTION conch.cron_revise(name text, definition jsonb, retired boolean, filed boolean) RETURNS bigint
+CREATE FUNCTION conch.cron_revise(name text, definition jsonb, retired boolean, filed boolean, by text DEFAULT current_user) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -431,7 +433,7 @@ BEGIN
         INSERT INTO conch.crons AS o (name, filed) VALUES (cron_revise.name, cron_revise.filed)
             ON CONFLICT (name) WHERE NOT retired DO UPDATE SET newest = o.newest + 1 RETURNING * INTO c;
     END IF;
-    INSERT INTO conch.cron_revisions (cron, n, definition, retired) VALUES (c.id, c.newest, cron_revise.definition, cron_revise.retired);
+    INSERT INTO conch.cron_revisions (cron, n, definition, retired, by) VALUES (c.id, c.newest, cron_revise.definition, cron_revise.retired, cron_revise.by);
     PERFORM pg_notify('conch_cron', c.id::text) WHERE pg_notification_queue_usage() < 0.5;
     RETURN c.id;
 END $$;

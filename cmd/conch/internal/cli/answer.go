@@ -48,6 +48,7 @@ var notDone = []string{"urn:conch:problem:not-leading", "urn:conch:problem:contr
 var absent = []string{
 	"urn:conch:problem:unknown-log", "urn:conch:problem:no-gossip", "urn:conch:problem:unknown-namespace",
 	"urn:conch:problem:unknown-scope", "urn:conch:problem:no-files", "urn:conch:problem:unknown-contract",
+	"urn:conch:problem:unknown-cron", "urn:conch:problem:unknown-job", "urn:conch:problem:unknown-operation", "urn:conch:problem:no-database",
 }
 
 // notYet is the problem by which a node says that it has nothing to work with, and that this may pass.

@@ -30,7 +30,8 @@ func (a *app) configCheck() *cobra.Command {
 		Long: `check reads a configuration file as "conch node" would, environment and flags
 included, with the files of tokens and certificates that it names. It prints ok, or
 every fault with its line and key, and then exits with 2. A certificate that has ended
-is a fault; of one that ends within seven days it warns. It opens no connection.
+is a fault; of one that ends within seven days it warns, and of a cron with two day
+fields it says which days are meant. It opens no connection.
 Give it the flags that the node is started with.`,
 		Example: `  conch config check --config /etc/conch.toml
   conch config check --config conch.toml --id node-1
@@ -55,6 +56,11 @@ Give it the flags that the node is started with.`,
 				list = append(list, fault)
 			case doctor.Warn:
 				warnings = append(warnings, fault)
+			}
+		}
+		for _, k := range a.Kinds {
+			if k.Remark != nil && cfg.Read() {
+				k.Remark(cfg, time.Now(), func(key, text string) { warnings = append(warnings, cfg.Fault(key, text)) })
 			}
 		}
 		return a.printFaults(src.Path, config.InOrder(list), warnings)

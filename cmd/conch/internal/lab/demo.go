@@ -140,6 +140,10 @@ func (l lab) printVerdict(v evidence.Verdict, fault error) error {
 			fmt.Sprintf("  done\t%d", c.Done), fmt.Sprintf("  missing\t%d", c.Missing),
 			fmt.Sprintf("  twice\t%d", c.Twice), fmt.Sprintf("  nonce gaps\t%d", c.NonceGaps))
 	}
+	if c := v.Crons; c != nil {
+		rows = append(rows, fmt.Sprintf("scheduled times\t%d\tof a cron that is due each second", c.Times),
+			fmt.Sprintf("  done\t%d\tby a worker; the last ones may be under way", c.Done), fmt.Sprintf("  missing\t%d", c.Missing), fmt.Sprintf("  twice\t%d", c.Twice))
+	}
 	if err := l.Table("", rows); err != nil || fault != nil {
 		return err
 	}
@@ -150,9 +154,13 @@ func (l lab) printVerdict(v evidence.Verdict, fault error) error {
 		return err
 	case v.Chain == nil:
 		return l.Line("No transactions were sent.")
-	default:
-		return l.Line("%d transactions were asked for at any node: each is in the chain once, with no gap, and nothing is there that the database does not know.", v.Chain.Done)
+	case v.Crons != nil:
+		err = l.Line("%d scheduled times have come: each has one row and one job, and %d jobs are done, each once.", v.Crons.Times, v.Crons.Done)
 	}
+	if err != nil {
+		return err
+	}
+	return l.Line("%d transactions were asked for at any node: each is in the chain once, with no gap, and nothing is there that the database does not know.", v.Chain.Done)
 }
 
 // counted says why more leaders acted than were killed.

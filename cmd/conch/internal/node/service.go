@@ -23,6 +23,8 @@ type Kind struct {
 	// Check reports to fault, by key, what would prevent a node's start. It starts nothing and
 	// opens no connection.
 	Check func(c config.Config, fault func(key string, err error))
+	// Remark tells, by key, what is no fault and what a writer may not have meant.
+	Remark func(c config.Config, now time.Time, tell func(key, text string))
 	// Examine finds for conch doctor what a node would meet. It changes nothing.
 	Examine func(ctx context.Context, c config.Config) []doctor.Finding
 	// Papers are the certificates that the service's part of a configuration names.

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/service/gossip"
 	"github.com/conchhq/conch/cmd/conch/internal/service/logs"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
+	"github.com/conchhq/conch/cmd/conch/internal/service/schedule"
 	"github.com/conchhq/conch/cmd/conch/internal/service/transactions"
 )
 
@@ -25,10 +26,11 @@ func Kinds() []node.Kind {
 		contracts.Kind(),
 		gossip.Kind(),
 		logs.Kind(),
+		schedule.Kind(),
 	}
 }
 
 // Commands lists their commands.
 func Commands() []cli.Commands {
-	return []cli.Commands{transactions.Commands, contracts.Commands, gossip.Commands, logs.Commands}
+	return []cli.Commands{transactions.Commands, contracts.Commands, gossip.Commands, logs.Commands, schedule.Commands}
 }

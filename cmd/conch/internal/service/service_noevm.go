@@ -11,6 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/service/gossip"
 	"github.com/conchhq/conch/cmd/conch/internal/service/logs"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
+	"github.com/conchhq/conch/cmd/conch/internal/service/schedule"
 )
 
 // Kinds lists the services.
@@ -21,8 +22,11 @@ func Kinds() []node.Kind {
 		peers.Kind(),
 		gossip.Kind(),
 		logs.Kind(),
+		schedule.Kind(),
 	}
 }
 
 // Commands lists their commands.
-func Commands() []cli.Commands { return []cli.Commands{gossip.Commands, logs.Commands} }
+func Commands() []cli.Commands {
+	return []cli.Commands{gossip.Commands, logs.Commands, schedule.Commands}
+}

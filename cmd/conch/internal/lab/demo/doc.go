@@ -12,7 +12,9 @@
 //
 // A demo node (conch demo-node) runs package worker and a conch node in one process, so that
 // one kill ends both. They lead two scopes: Scope for the rows and acts, and PayerScope for
-// the account in the node's conch.toml. Kills alternate between the leaders of the two.
+// the account in the node's conch.toml. Kills alternate between the leaders of the two. A cron of that file is due
+// each second; the node that leads its scope runs it, those that lead posts of workers do its jobs, and they are
+// killed like others.
 //
 // The supervisor takes no part in any election. It reads from the database which node to
 // kill, and waits until the leader of Scope has reported its first row, or until the leader

@@ -41,9 +41,21 @@ func newPayer(dir string, d *devnode.Node, lease time.Duration) (*payer, error) 
 	return p, err
 }
 
+// cronName is the cron that all nodes have, which is due each second.
+const cronName = "tick"
+
 // payerConfig is every node's conch.toml; its name and API address are flags.
 const payerConfig = `[election]
 lease = %s
+
+[[crons]]
+name = "` + cronName + `"
+schedule = "* * * * * *"
+command = ["true"]
+catch_up = "all"
+overlap = "allow"
+
+[[workers]]
 
 [[chains]]
 name = "private"

@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgcrons"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -79,6 +80,9 @@ func (s *servers) collect(ctx context.Context) (r evidence.Record, err error) {
 		return r, err
 	}
 	if r.Acks, err = evidence.ReadAcks(s.dir); err != nil || s.Chain == nil {
+		return r, err
+	}
+	if r.Cron, err = pgcrons.Read(ctx, s.url, cronName); err != nil {
 		return r, err
 	}
 	r.Account = &evidence.Account{}

@@ -20,6 +20,7 @@ type Verdict struct {
 	Lost        int    `json:"lost"`
 	Duplicated  int    `json:"duplicated"`
 	Chain       *Chain `json:"chain,omitempty"` // nil: no transactions were sent
+	Crons       *Crons `json:"crons,omitempty"` // nil: none was run
 }
 
 // Judge judges a record without changing it.
@@ -39,6 +40,10 @@ func Judge(r Record) Verdict {
 		c := JudgeAccount(*r.Account)
 		v.Chain = &c
 		v.Leaders += len(r.Account.Epochs)
+	}
+	if r.Cron != nil {
+		c := JudgeCron(*r.Cron)
+		v.Crons = &c
 	}
 	return v
 }
@@ -77,6 +82,8 @@ func (v Verdict) Fault(killsAsked bool) error {
 		return errors.New("nobody acted, so nothing was shown")
 	case v.Chain != nil && v.Chain.Fault() != nil:
 		return v.Chain.Fault()
+	case v.Crons != nil && v.Crons.Fault() != nil:
+		return v.Crons.Fault()
 	case killsAsked && v.Kills == 0:
 		return errors.New("no leader was killed, so no failover was shown")
 	case killsAsked && v.Failover.Samples() == 0:

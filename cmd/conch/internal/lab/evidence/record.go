@@ -15,6 +15,7 @@ type Record struct {
 	Kills   []Kill
 	Entries []Entry
 	Account *Account // nil: no transactions were sent
+	Cron    *Cron    // nil: none was run
 	// Margin is how long before any successor's gate opens the previous gate is shut. It tells
 	// acts that their gate allowed in time but that were written late from faults; if it is 0,
 	// both count as overlapping.

@@ -45,7 +45,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 			var job Job
 			keys := d.Role(&r)
 			maps.Copy(keys, map[string]config.Setter{
-				"command": command(d, &job.Command), "cmd_db": d.Word(&job.DB), "user": d.Word(&job.User), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin),
+				"command": d.Command(&job.Command), "cmd_db": d.Word(&job.DB), "user": d.Word(&job.User), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin),
 			})
 			d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)
 			if why := name.Fault(r.Name); why != "" && r.Scope != "" {
@@ -57,22 +57,6 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 			s.roles = append(s.roles, r)
 		}
 	}}
-}
-
-// command accepts a list, or a line that it splits.
-func command(d *config.Decoder, to *[]string) config.Setter {
-	return func(place string, value any) {
-		line, ok := value.(string)
-		if !ok {
-			d.Texts(to)(place, value)
-			return
-		}
-		list, err := words(line)
-		if err != nil {
-			d.Fault(place, "%v", err)
-		}
-		*to = append([]string{}, list...) // not nil: an empty command is a fault, not a missing one
-	}
 }
 
 // Validate implements config.Section.

@@ -1,9 +1,25 @@
-package roles
+package config
 
 import (
 	"errors"
 	"strings"
 )
+
+// Command accepts a list, or a line that it splits.
+func (d *Decoder) Command(to *[]string) Setter {
+	return func(place string, value any) {
+		line, ok := value.(string)
+		if !ok {
+			d.Texts(to)(place, value)
+			return
+		}
+		list, err := words(line)
+		if err != nil {
+			d.Fault(place, "%v", err)
+		}
+		*to = append([]string{}, list...) // not nil: an empty command is a fault, not a missing one
+	}
+}
 
 // errShell is the fault of a command line that needs a shell.
 var errShell = errors.New(`conch starts no shell: write an array, ["sh", "-c", "…"], if one is meant`)

@@ -1,0 +1,238 @@
+package schedule
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/schedule"
+	"github.com/conchhq/conch/schedule/pgstore"
+)
+
+// world is an API over a database with two crons and some jobs.
+type world struct {
+	t        *testing.T
+	conn     *pgx.Conn
+	store    *pgstore.Store
+	away     *pgstore.Store // of a database that is not there
+	patience time.Duration
+	held     pgx.Tx // holds an operation, until the world is looked at again
+	*desk
+}
+
+// desk is what an exchange may change in its world.
+type desk struct{ none, down, hurried bool }
+
+const begun = "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11"
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	base := pgtest.New(t)
+	w := &world{t: t, conn: base.Connect(t), store: open(t, base.URL), away: open(t, "postgres://127.0.0.1:1/none"), desk: new(desk)}
+	all := schedule.Config{Crons: []schedule.Cron{
+		{Name: "report", Schedule: "0 9 * * *", Timezone: "Europe/Berlin", Command: []string{"true"}, Retries: 3},
+		{Name: "tick", Schedule: "* * * * *", Job: "work"},
+	}}.WithDefaults()
+	if err := w.store.Declare(t.Context(), all.File()); err != nil {
+		t.Fatal(err)
+	}
+	w.run(`SELECT conch.job_add('q', 'work') FROM generate_series(1, 3)`) // 1 is dead, 2 is at work, 3 is done
+	kill(t, w.conn, "q", 1)
+	w.run(`SELECT FROM conch.job_take('{q}', 'worker/1', 1, 2)`)
+	w.run(`SELECT conch.job_done(3, 1, '{"ok": true}')`)
+	w.run(`SELECT conch.job_add('q', 'work', run_at => now() + interval '1 day') FROM generate_series(4, 5)`)
+	w.run(`SELECT conch.job_add('other', 'work')`) // 6
+	w.run(`INSERT INTO conch.cron_gaps VALUES (1, '2026-01-01T08:00:00Z', '2026-01-02T08:00:00Z', 2, 'late', 1, now())`)
+	return w
+}
+
+func (w *world) run(sql string, args ...any) { w.t.Helper(); pgtest.Exec(w.t, w.conn, sql, args...) }
+
+// hold keeps an operation from going on.
+func (w *world) hold() {
+	w.run(`INSERT INTO conch.job_operations (id, kind, queue) VALUES ($1, 'retry', 'q') ON CONFLICT DO NOTHING`, begun)
+	tx, err := w.conn.Begin(w.t.Context())
+	if err == nil {
+		_, err = tx.Exec(w.t.Context(), `SELECT FROM conch.job_operations WHERE id = $1 FOR UPDATE`, begun)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.held, w.hurried = tx, true
+}
+
+// again is the same world as it is now, with nothing held.
+func (w *world) again() *world {
+	if w.held != nil {
+		_ = w.held.Rollback(context.WithoutCancel(w.t.Context()))
+		w.held = nil
+	}
+	w.desk, w.patience = new(desk), 0
+	return w
+}
+
+func (w *world) handler(t testing.TB) http.Handler {
+	t.Helper()
+	a := newAPI(w.store, slog.New(slog.DiscardHandler))
+	switch {
+	case w.none:
+		a.store = nil
+	case w.down:
+		a.store = w.away
+	case w.hurried:
+		a.patience = time.Second
+	}
+	if w.patience > 0 {
+		a.patience = w.patience
+	}
+	return webtest.Site(t, &webtest.Log{}, a.routes(), nil).API()
+}
+
+type exchange = webtest.Exchange[*world]
+
+func ours(operation string) bool {
+	return strings.Contains(operation, pathCrons) || strings.Contains(operation, pathJobs) || strings.Contains(operation, pathDead)
+}
+
+// F12, F13: each route gives every answer that is documented, and no other (B7).
+func TestAnswers(t *testing.T) {
+	w := newWorld(t)
+	spec := webtest.Read(t, openAPI)
+	webtest.Answers(t, spec, append(answers(), failures()...), ours, w.again, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
+}
+
+func answers() []exchange {
+	const (
+		plain    = "Content-Type: text/plain"
+		report   = "GET /v1/crons/report"
+		run      = "POST /v1/crons/tick/run"
+		list     = "GET /v1/jobs"
+		add      = "POST /v1/jobs"
+		dead     = "GET /v1/dead"
+		operate  = "POST /v1/dead/operations"
+		resume   = operate + "/" + begun + "/resume"
+		someSpan = `{"from":"2026-01-01T00:00:00Z","to":"2026-01-01T00:01:00Z"}`
+	)
+	none := func(w *world) { w.none = true }
+	return []exchange{
+		{Name: "all", Ask: "GET /v1/crons", Status: 200, Want: `"name":"report","schedule":"0 9 * * *","timezone":"Europe/Berlin","handler":{"command":["true"]},"args":{},"catch_up":"none","limit":100,"late":"1m0s"`},
+		{Name: "a page", Ask: "GET /v1/crons?after=report&limit=1", Status: 200, Want: `"crons":[{"name":"tick"`},
+		{Name: "a bad limit", Ask: "GET /v1/crons?limit=0", Status: 400, Want: "limit"},
+		{Name: "without a database", Given: none, Ask: "GET /v1/crons", Status: 404, Want: "no-database"},
+		{Name: "one", Ask: report + "?next=2", Status: 200, Want: `"gaps":[{"from":"2026-01-01T08:00:00Z","to":"2026-01-02T08:00:00Z","count":2,"why":"late"}]`},
+		{Name: "an old page", Ask: report + "?before=2026-01-01T00:00:00Z", Status: 200, Want: `"name":"report"`},
+		{Name: "a bad time", Ask: report + "?before=yesterday", Status: 400, Want: "before"},
+		{Name: "too many", Ask: report + "?next=101", Status: 400, Want: "next"},
+		{Name: "unknown", Ask: "GET /v1/crons/nobody", Status: 404, Want: "unknown-cron"},
+
+		{Name: "now", Ask: run, Status: 200, Want: `"outcome":"enqueued","job":7,"by_hand":true`},
+		{Name: "a span", Ask: run, Body: someSpan, Status: 200, Want: `"at":"2026-01-01T00:01:00Z","outcome":"enqueued","job":9,`},
+		{Name: "a span again", Ask: run, Body: someSpan, Status: 200, Want: `"at":"2026-01-01T00:01:00Z","outcome":"existing","job":9,`},
+		{Name: "unknown", Ask: "POST /v1/crons/nobody/run", Status: 404, Want: "unknown-cron"},
+		{Name: "plain text", Ask: run, Body: "now", Header: plain, Status: 415},
+		{Name: "half a span", Ask: run, Body: `{"from":"2026-01-01T00:00:00Z"}`, Status: 422, Want: `"field":"to"`},
+		{Name: "a span to come", Ask: run, Body: `{"from":"2026-01-01T00:00:00Z","to":"2999-01-01T00:00:00Z"}`, Status: 422, Want: "what comes the leader runs"},
+		{Name: "paused", Ask: "POST /v1/crons/tick/pause", Status: 200, Want: `"paused":true,"filed":true,"adopted":false`},
+		{Name: "unknown", Ask: "POST /v1/crons/nobody/pause", Status: 404, Want: "unknown-cron"},
+		{Name: "resumed", Ask: "POST /v1/crons/tick/resume", Status: 200, Want: `"paused":false`},
+		{Name: "unknown", Ask: "POST /v1/crons/nobody/resume", Status: 404, Want: "unknown-cron"},
+
+		{Name: "all", Ask: list, Status: 200, Want: `"id":3,"state":"done","attempt":1,"queue":"q","handler":{"job":"work"},"priority":1,"retries":3,"timeout":"1h0m0s",`},
+		{Name: "a page", Ask: list + "?state=later&queue=q&before=5&limit=9", Status: 200, Want: `"jobs":[{"id":4,`},
+		{Name: "no state", Ask: list + "?state=done", Status: 400, Want: "ready, later, waiting, taken, dead"},
+		{Name: "a bad page", Ask: list + "?before=-1", Status: 400, Want: "before"},
+		{Name: "without a database", Given: none, Ask: list, Status: 404, Want: "no-database"},
+		{Name: "added", Ask: add, Body: `{"queue":"q","handler":"work","args":[1],"priority":0,"retries":0,"timeout":"5m","lane":"l","key":"k","run_at":"2999-01-01T00:00:00Z"}`, Status: 202, Want: `{"id":12}`, Sends: "Location: /v1/jobs/12"},
+		{Name: "added again", Ask: add, Body: `{"queue":"q","handler":"work","key":"k"}`, Status: 202, Want: `{"id":12}`},
+		{Name: "without a database", Given: none, Ask: add, Body: `{}`, Status: 404, Want: "no-database"},
+		{Name: "large", Ask: add, Body: `{"queue":"q","handler":"work","args":"` + strings.Repeat("a", maxJob) + `"}`, Status: 413},
+		{Name: "plain text", Ask: add, Body: "work", Header: plain, Status: 415},
+		{Name: "no queue", Ask: add, Body: `{"handler":"work"}`, Status: 422, Want: `"field":"queue"`},
+		{Name: "a name that nobody sees", Ask: add, Body: `{"queue":"q\u0007","handler":"work"}`, Status: 422, Want: `"field":"queue"`},
+		{Name: "NUL", Ask: add, Body: `{"queue":"q","handler":"work","args":"\u0000"}`, Status: 422, Want: `"field":"args"`},
+		{Name: "a priority", Ask: add, Body: `{"queue":"q","handler":"work","priority":4}`, Status: 422, Want: `"field":"priority"`},
+		{Name: "retries", Ask: add, Body: `{"queue":"q","handler":"work","retries":-1}`, Status: 422, Want: `"field":"retries"`},
+		{Name: "a timeout", Ask: add, Body: `{"queue":"q","handler":"work","timeout":"soon"}`, Status: 422, Want: `"field":"timeout"`},
+		{Name: "one", Ask: "GET /v1/jobs/3", Status: 200, Want: `"attempts":[{"attempt":1,"outcome":"done","worker":"worker/1",`},
+		{Name: "unknown", Ask: "GET /v1/jobs/99", Status: 404, Want: "unknown-job"},
+		{Name: "no number", Ask: "GET /v1/jobs/x", Status: 404, Want: "unknown-job"},
+		{Name: "cancelled", Ask: "POST /v1/jobs/4/cancel", Status: 200, Want: `"error":"cancelled by local"`},
+		{Name: "cancelled again", Ask: "POST /v1/jobs/4/cancel", Status: 200, Want: `"state":"cancelled"`},
+		{Name: "unknown", Ask: "POST /v1/jobs/99/cancel", Status: 404, Want: "unknown-job"},
+		{Name: "at work", Ask: "POST /v1/jobs/2/cancel", Status: 202, Want: `"cancelling":true`},
+		{Name: "too late", Ask: "POST /v1/jobs/3/cancel", Status: 409, Want: "too-late"},
+		{Name: "a dead one", Ask: "POST /v1/jobs/1/cancel", Status: 409, Want: "the job is dead"},
+		{Name: "later", Ask: "POST /v1/jobs/5/retry", Status: 200, Want: `"state":"ready"`},
+		{Name: "at work", Ask: "POST /v1/jobs/2/retry", Status: 200, Want: `"state":"taken"`},
+		{Name: "unknown", Ask: "POST /v1/jobs/99/retry", Status: 404, Want: "unknown-job"},
+		{Name: "too late", Ask: "POST /v1/jobs/3/retry", Status: 409, Want: "too-late"},
+
+		{Name: "all", Ask: dead + "?queue=q", Status: 200, Want: `"id":1,"state":"dead"`},
+		{Name: "of another queue", Ask: dead + "?queue=other", Status: 200, Want: `"jobs":[]`},
+		{Name: "a bad limit", Ask: dead + "?limit=x", Status: 400, Want: "limit"},
+		{Name: "without a database", Given: none, Ask: dead, Status: 404, Want: "no-database"},
+		{Name: "held up", Given: (*world).hold, Ask: operate, Body: `{"id":"` + begun + `","kind":"retry","queue":"q"}`, Status: 202, Want: `"done":0,"ended_at":null`},
+		{Name: "held up", Given: (*world).hold, Ask: resume, Status: 202, Want: `"ended_at":null`},
+		{Name: "carried on", Ask: resume, Status: 200, Want: `"done":1,"ended_at":"2`},
+		{Name: "the same", Ask: operate, Body: `{"id":"` + begun + `","kind":"retry","queue":"q"}`, Status: 200, Want: `"done":1`},
+		{Name: "another of that id", Ask: operate, Body: `{"id":"` + begun + `","kind":"discard","queue":"q"}`, Status: 409, Want: "key-taken"},
+		{Name: "some", Ask: operate, Body: `{"kind":"discard","jobs":[1]}`, Status: 200, Want: `"kind":"discard","jobs":[1],"by":"local"`},
+		{Name: "without a database", Given: none, Ask: operate, Status: 404, Want: "no-database"},
+		{Name: "plain text", Ask: operate, Body: "all", Header: plain, Status: 415},
+		{Name: "which", Ask: operate, Body: `{"kind":"retry"}`, Status: 422, Want: `"field":"jobs"`},
+		{Name: "two ways", Ask: operate, Body: `{"kind":"retry","queue":"q","all":true}`, Status: 422, Want: `"field":"jobs"`},
+		{Name: "what", Ask: operate, Body: `{"kind":"burn","all":true}`, Status: 422, Want: `"field":"kind"`},
+		{Name: "no UUID", Ask: operate, Body: `{"id":"1","kind":"retry","all":true}`, Status: 422, Want: `"field":"id"`},
+		{Name: "far", Ask: "GET /v1/dead/operations/" + begun, Status: 200, Want: `"queue":"q"`},
+		{Name: "unknown", Ask: "GET /v1/dead/operations/00000000-0000-4000-8000-000000000000", Status: 404, Want: "unknown-operation"},
+		{Name: "no UUID", Ask: "GET /v1/dead/operations/1", Status: 404, Want: "unknown-operation"},
+		{Name: "no UUID", Ask: operate + "/1/resume", Status: 404, Want: "unknown-operation"},
+		{Name: "after a restore", Ask: operate + "/00000000-0000-4000-8000-000000000000/resume", Status: 409, Want: "restored"},
+	}
+}
+
+// failures asks for each operation while the database is away, and in no time.
+func failures() (all []exchange) {
+	for ask, body := range map[string]string{
+		"GET /v1/crons": "", "GET /v1/crons/tick": "", "POST /v1/crons/tick/run": "{}", "POST /v1/crons/tick/pause": "", "POST /v1/crons/tick/resume": "",
+		"GET /v1/jobs": "", "POST /v1/jobs": `{"queue":"q","handler":"work"}`, "GET /v1/jobs/3": "", "POST /v1/jobs/3/cancel": "", "POST /v1/jobs/3/retry": "",
+		"GET /v1/dead": "", "POST /v1/dead/operations": `{"kind":"retry","all":true}`,
+		"GET /v1/dead/operations/" + begun: "", "POST /v1/dead/operations/" + begun + "/resume": "",
+	} {
+		all = append(all,
+			exchange{Name: "without an answer", Given: func(w *world) { w.down = true }, Ask: ask, Body: body, Status: 503, Want: "database-unavailable"},
+			exchange{Name: "too late", Given: func(w *world) { w.patience = time.Nanosecond }, Ask: ask, Body: body, Status: 504, Want: "database-timeout"})
+	}
+	return all
+}
+
+// A token that may read shows, and changes nothing.
+func TestATokenThatMayRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := newAPI(w.store, slog.New(slog.DiscardHandler))
+	api := webtest.Site(t, &webtest.Log{}, a.routes(), func(c *web.Config) { c.Tokens = webtest.Tokens(t) }).API()
+	for ask, want := range map[string][2]int{
+		"GET /v1/crons": {200, 200}, "POST /v1/crons/tick/pause": {403, 200}, "POST /v1/crons/tick/run": {403, 200}, "GET /v1/dead": {200, 200}, "POST /v1/jobs/6/cancel": {403, 200},
+	} {
+		for i, secret := range []string{webtest.ReadSecret, webtest.OperateSecret} {
+			out := httptest.NewRecorder()
+			api.ServeHTTP(out, exchange{Ask: ask, Header: "Authorization: Bearer " + secret}.Request())
+			if out.Code != want[i] {
+				t.Errorf("%s with token %d: %d %s, want %d", ask, i, out.Code, out.Body, want[i])
+			}
+		}
+	}
+	if by := scan[string](t, w.conn, `SELECT by FROM conch.cron_revisions WHERE n = 2`); by != "ops" {
+		t.Errorf("it is paused by %q, want the token's name", by)
+	}
+}

@@ -1,0 +1,163 @@
+package schedule
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/schedule"
+	"github.com/conchhq/conch/schedule/pgstore"
+)
+
+// tally counts what this node has done while it led. It has the crons and the queues of the node's file from the beginning.
+type tally struct {
+	mu      sync.Mutex
+	there   bool // it has crons
+	works   bool // it has workers
+	queues  []string
+	runs    map[string]int // by outcome
+	gaps    map[string]int // by why
+	back    int
+	ends    map[string]int // of attempts, by outcome
+	skipped map[string]int // by cron: how many times in a row
+	other   string         // the node whose file differs
+}
+
+func newTally() *tally {
+	return &tally{runs: map[string]int{}, ends: map[string]int{}, gaps: map[string]int{}, skipped: map[string]int{}}
+}
+
+// know takes over the names of a file.
+func (t *tally) know(s *Section) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.there, t.works, t.queues = s.there, len(s.workers) > 0, s.queues()
+	was := t.skipped
+	t.skipped = map[string]int{}
+	for _, c := range s.crons {
+		t.skipped[c.Name] = was[c.Name]
+	}
+}
+
+func (t *tally) count(e schedule.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch e := e.(type) {
+	case schedule.Ran:
+		if t.runs[e.Outcome]++; e.Outcome == schedule.Skipped {
+			t.skipped[e.Name]++
+		} else {
+			t.skipped[e.Name] = 0
+		}
+	case schedule.PassedOver:
+		t.gaps[e.Why] += e.Count
+	case schedule.ClockBack:
+		t.back++
+	case schedule.AttemptEnded:
+		if !e.Refused {
+			t.ends[e.Outcome]++
+		}
+	}
+}
+
+// rest forgets what only the leader knows.
+func (t *tally) rest() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name := range t.skipped {
+		t.skipped[name] = 0
+	}
+}
+
+// differ notes the node whose file differs, and reports whether that is news.
+func (t *tally) differ(other string) (news bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	news, t.other = t.other != other, other
+	return news
+}
+
+// collector counts jobs in the database when the metrics are read, and adds what the node has done. Every process counts the same jobs: take
+// the largest number, not the sum.
+type collector struct {
+	tally *tally
+	store *pgstore.Store
+}
+
+var _ prometheus.Collector = (*collector)(nil)
+
+// askFor bounds the wait for the database.
+const askFor = time.Second
+
+var (
+	measured = metric.Table{Of: "schedule_"}
+
+	jobsDesc    = measured.New("jobs", "Jobs of the queue that have not ended, by state, as the database says on every process.", "queue", "state")
+	oldestDesc  = measured.New("oldest_ready_seconds", "For how long the queue's first job has been waiting for a worker.", "queue")
+	runsDesc    = measured.New("runs_total", "Scheduled times that have got their row while this process led, by outcome.", "outcome")
+	passedDesc  = measured.New("passed_over_total", "Scheduled times that were passed over while this process led, by why; 10,000 of one gap stand for more.", "why")
+	skippedDesc = measured.New("skipped_in_a_row", "How many times of the cron were skipped one after another, since an earlier job has not ended, on the node that leads; 0 on all others.", "cron")
+	backDesc    = measured.New("clock_back_total", "Crons that were set back since the database's clock was, while this process led.")
+	endsDesc    = measured.New("attempts_total", "Attempts at jobs that workers of this process have ended, by outcome; one that was over before is not counted.", "outcome")
+	differsDesc = measured.New("files_differ", "1 while this process and the node whose crons count have different crons under one version.")
+)
+
+// Describe implements prometheus.Collector.
+func (*collector) Describe(to chan<- *prometheus.Desc) { measured.Describe(to) }
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	out := metric.Samples(to)
+	t := c.tally
+	t.mu.Lock()
+	there, works, queues := t.there, t.works, t.queues
+	if there {
+		for _, outcome := range schedule.Outcomes() {
+			out.Count(runsDesc, float64(t.runs[outcome]), outcome)
+		}
+		for _, why := range schedule.Reasons() {
+			out.Count(passedDesc, float64(t.gaps[why]), why)
+		}
+		for name, n := range t.skipped {
+			out.Gauge(skippedDesc, float64(n), name)
+		}
+		out.Count(backDesc, float64(t.back))
+		out.Flag(differsDesc, t.other != "")
+	}
+	if works {
+		for _, outcome := range schedule.Ends() {
+			out.Count(endsDesc, float64(t.ends[outcome]), outcome)
+		}
+	}
+	t.mu.Unlock()
+	if there || works {
+		c.depths(out, queues)
+	}
+}
+
+// depths counts the jobs of each queue. One of the file is there without jobs, too.
+func (c *collector) depths(out metric.Samples, queues []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), askFor)
+	defer cancel()
+	all, err := c.store.Depths(ctx)
+	if err != nil {
+		return
+	}
+	waits, counts := map[string]time.Duration{}, map[[2]string]int{}
+	for _, queue := range queues {
+		waits[queue] = 0
+	}
+	for _, d := range all {
+		waits[d.Queue] = max(waits[d.Queue], d.Wait)
+		counts[[2]string{d.Queue, d.State}] = d.N
+	}
+	for queue, wait := range waits {
+		out.Gauge(oldestDesc, wait.Seconds(), queue)
+		for _, state := range pgstore.States() {
+			out.Gauge(jobsDesc, float64(counts[[2]string{queue, state}]), queue, state)
+		}
+	}
+}
