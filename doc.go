@@ -80,6 +80,7 @@
 //   - [github.com/conchhq/conch/schedule]: crons and jobs, each scheduled time and each job once, behind gates.
 //   - [github.com/conchhq/conch/schedule/pgstore]: the Postgres store of crons and jobs, which fences every
 //     write of a leader and a worker.
+//   - [github.com/conchhq/conch/schedule/riverq], a module of its own: it hands jobs to a River that a user has.
 //   - [github.com/conchhq/conch/schedule/zone]: which instants a schedule in wall-clock time means.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.

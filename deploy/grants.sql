@@ -169,6 +169,10 @@ GRANT EXECUTE ON FUNCTION conch.cron_move(jsonb, jsonb, text, bigint), conch.cro
 -- Handlers, and programs that add jobs, do so in their own transactions: these run as the owner. A node is a member of fence.
 GRANT EXECUTE ON FUNCTION conch.job_add(text, text, json, timestamptz, int, text, text, int, interval, boolean), conch.job_done(bigint, int, json),
     conch.job_hold(bigint, int) TO :"fence";
+GRANT SELECT, INSERT, UPDATE ON conch.slots TO :"node";
+GRANT SELECT ON conch.slots TO :"observer";
+GRANT EXECUTE ON FUNCTION conch.slot_free(timestamptz, timestamptz, interval), conch.slot_end(text, uuid, int),
+    conch.slot_begin(text, bigint, text, interval, interval, uuid, boolean) TO :"node";
 \endif
 
 -- A node is a member of fence for two reasons: it fences its own transactions and those

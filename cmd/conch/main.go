@@ -12,5 +12,7 @@ import (
 var version, commit string
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Conch(cli.Build{Version: version, Commit: commit}, service.Kinds(), service.Commands()...)))
+	p := cli.Conch(cli.Build{Version: version, Commit: commit}, service.Kinds(), service.Commands()...)
+	p.Slots = service.Slots
+	os.Exit(cli.Main(os.Args[1:], cli.System(), p))
 }

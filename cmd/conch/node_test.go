@@ -347,13 +347,25 @@ func TestTheDatabaseRestarts(t *testing.T) {
 	if code, text := page(t, ops+"/v1/scopes"); code != 404 || !strings.Contains(text, "the API has another") {
 		t.Errorf("the API on the ops listener: status %d, body %s; want 404 and a hint", code, text)
 	}
-	gate := "http://" + n.value("serving the API", "address") + "/v1/scopes/payments/gate"
+	api := "http://" + n.value("serving the API", "address")
+	gate := api + "/v1/scopes/payments/gate"
 	if code, body := get(t, gate); code != 200 || !body["leader"].(bool) || body["epoch"] != 1.0 {
 		t.Errorf("the gate: status %d, body %v; want 200 and epoch 1", code, body)
 	}
+	asks := func(args ...string) result { return conch(t, append([]string{"gate", "--node", api}, args...)...) }
+	if out := asks("--scope", "payments").done(t) + asks("--scope", "payments", "--door", "fenced").done(t); out != "" {
+		t.Errorf("conch gate prints %q, want nothing", out)
+	}
+	if out := asks("--scope", "payments", "--json").done(t); !strings.Contains(out, `"leader":true,"epoch":1,`) {
+		t.Errorf("conch gate --json prints %q", out)
+	}
+	asks("--scope", "nobody").refused(t, 2, "nobody")
 	server.Kill9()
 	n.says("DATABASE UNREACHABLE", "role", "FOLLOWER", "level", "ERROR")
 	pgtest.Eventually(t, patience, "the gate is shut", func() bool { code, body := get(t, gate); return code == 503 && !body["leader"].(bool) })
+	if r := asks("--scope", "payments"); r.code != 1 || r.out+r.err != "" {
+		t.Errorf("conch gate: exit code %d, says %q; want 1 and nothing", r.code, r.out+r.err)
+	}
 	w.wants(t, "mails", "") // the callback is told to stop: nothing else would stop it
 	if err := server.StartAgain(t.Context()); err != nil {
 		t.Fatal(err)

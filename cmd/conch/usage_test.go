@@ -52,6 +52,12 @@ func TestWrongUsage(t *testing.T) {
 		{"watch --scope=", []string{"scope is empty"}},
 		{"migrate advance --scope= --epoch 7", []string{"scope is empty"}},
 		{"status --scope " + strings.Repeat("é", 101), []string{"202 bytes", "200 are allowed"}},
+		{"cron --scope s -- true", []string{"cron needs --slot"}},
+		{"cron --scope s --slot 3s -- true", []string{"--slot 3s is not between 10s and"}},
+		{"cron --scope s --slot 5m --within 3m -- true", []string{"--within 3m0s", "half of the slot"}},
+		{"cron --slot 5m -- true", []string{"cron needs --scope", "conch cron --scope S -- true"}},
+		{"gate", []string{"gate needs --scope"}},
+		{"gate --scope s --door ajar", []string{`--door "ajar" is neither act nor fenced`}},
 		{"demo --nodes 0", []string{"--nodes 0"}},
 		{"demo --nodes few", []string{`--nodes "few" is not a whole number`}},
 		{"demo --duration 60", []string{`--duration "60" is not a duration such as`}},
@@ -105,7 +111,7 @@ func TestHelp(t *testing.T) {
 		t.Errorf("conch alone prints %q, want the help, as with --help and help", bare)
 	}
 	for _, command := range []string{
-		"demo", "doctor", "history", "identity new", "identity show", "migrate", "migrate up", "migrate down", "migrate grants", "migrate status", "migrate advance", "scope forget", "status", "version", "watch",
+		"cron", "demo", "doctor", "gate", "history", "identity new", "identity show", "migrate", "migrate up", "migrate down", "migrate grants", "migrate status", "migrate advance", "scope forget", "status", "version", "watch",
 	} {
 		text := conch(t, append(strings.Fields(command), "--help")...).done(t)
 		if !strings.Contains(text, "Examples:\n  conch ") {

@@ -149,6 +149,7 @@ var readBase = map[string][]string{
 // ownWords are the commands that print what conch and their caller have written, and why.
 var ownWords = map[string]string{
 	"node": "its log, which leaves by the same outlet", "run": "its log, and what its command writes to a terminal by itself",
+	"cron": "what its command writes to a terminal by itself", "gate": "nothing, or in JSON what the node answers",
 	"reload": "what the node of a data_dir answers: a file of the caller's", "config check": "faults of the caller's file",
 	"migrate grants": "SQL of conch", "identity new": "a fingerprint", "identity show": "a fingerprint", "version": "the version", "account new": "an address",
 	"log recover": "a file of the caller's",

@@ -25,7 +25,7 @@ type library struct {
 var libraries = []library{
 	{prefix: "golang.org/x", rooms: []string{"*"}, root: true},
 	// The node passes a transaction on to the services that guard their tables (Tables.Guard).
-	{prefix: "github.com/jackc/pgx", rooms: []string{"internal/pg", "*/pg*", "cmd/conch/internal/pg*", "cmd/conch/internal/lab/pg*", "cmd/conch/internal/node", "examples"}, root: true},
+	{prefix: "github.com/jackc/pgx", rooms: []string{"internal/pg", "*/pg*", "cmd/conch/internal/pg*", "cmd/conch/internal/lab/pg*", "cmd/conch/internal/node", "schedule/riverq", "examples"}, root: true},
 	{prefix: "github.com/ethereum/go-ethereum", rooms: []string{"chain/evm", "sequencer/evm"}},
 	// A service returns its collectors, and the node hands them to metric.
 	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*"}},
@@ -42,11 +42,11 @@ var libraries = []library{
 	{prefix: "connectrpc.com/connect", rooms: []string{"transport/mtls"}, root: true},
 	// As a calendar in UTC alone: what clocks do is decided beside it. Those who ask when a schedule is due reach it so, and never see it.
 	{prefix: "github.com/netresearch/go-cron", rooms: []string{"schedule/zone"}, travels: true, root: true},
+	{prefix: "github.com/go-co-op/gocron", rooms: []string{"examples/gocron"}},
+	{prefix: "github.com/riverqueue", rooms: []string{"schedule/riverq"}},
 
 	// Planned: nothing imports these yet, and some of their rooms are planned too.
 	{prefix: "github.com/ichiban/prolog", rooms: []string{"txlog/prolog"}},
-	{prefix: "github.com/riverqueue", rooms: []string{"schedule/river*"}},
-	{prefix: "github.com/go-co-op/gocron", rooms: []string{"schedule/gocron*"}},
 	{prefix: "github.com/chromedp", tests: true},
 }
 

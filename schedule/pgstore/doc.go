@@ -24,4 +24,10 @@
 // many dead jobs, each once, however often the command is given again.
 //
 // An attempt counts when it is taken. A job whose worker dies stays taken until the worker that gets its post gives it back.
+//
+// # Slots
+//
+// Programs that several machines call at the same times, as from their crontabs, need no cron here: the one that leads the scope of the program calls
+// [Store.BeginSlot], which takes a slot of time for it unless the last one was taken less than nine tenths of a slot ago, and [Store.EndSlot] when it is
+// done. The row of the scope in conch.slots says who has the slot.
 package pgstore

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -13,4 +14,9 @@ func OpenWide(ctx context.Context, at Connection, most int) (*Store, error) {
 		err = pgtest.Widen(ctx, s.pools)
 	}
 	return s, err
+}
+
+// CompareZones is Zones for a machine with other data.
+func (s *Store) CompareZones(ctx context.Context, places map[string]*time.Location) ([]ZoneFault, error) {
+	return s.compareZones(ctx, places)
 }

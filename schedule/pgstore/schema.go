@@ -31,8 +31,8 @@ func Status(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error) {
 // SchemaMin and SchemaMax are the versions that this program knows. Tables of version N work with
 // programs N and N − 1, so it also works with SchemaMax + 1.
 const (
-	SchemaMin = 1
-	SchemaMax = 1
+	SchemaMin = 2
+	SchemaMax = 2
 )
 
 // SchemaError reports that this program cannot work with the tables. Version 0 means none.

@@ -53,7 +53,7 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := s.Check(t.Context()); !errors.As(err, &schema) || schema.Version != 0 {
 		t.Errorf("without tables: %v, want a SchemaError", err)
 	}
-	if n := scan[int](t, conn, `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'conch' AND c.relname ~ '^(cron|job)'`); n != 0 {
+	if n := scan[int](t, conn, `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'conch' AND c.relname ~ '^(cron|job|slot)'`); n != 0 {
 		t.Errorf("%d things are left", n)
 	}
 	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
@@ -88,7 +88,7 @@ func TestWhatIsPromisedIsDurable(t *testing.T) {
 	pgtest.Durable(t, func(t *testing.T, _ *pgtest.DB, cfg pg.Config) {
 		t.Helper()
 		everything(t, open(t, cfg))
-	}, "UPDATE cron_file", "UPDATE crons", "INSERT job_taken", "INSERT job_attempts", "INSERT job_operations", "UPDATE job_operations")
+	}, "UPDATE cron_file", "UPDATE crons", "INSERT job_taken", "INSERT job_attempts", "INSERT job_operations", "UPDATE job_operations", "INSERT slots", "UPDATE slots")
 }
 
 // everything runs each kind of statement.
@@ -112,5 +112,15 @@ func everything(t *testing.T, s *pgstore.Store) {
 	}
 	if done, err := s.Operate(t.Context(), pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}); err != nil || done != 1 {
 		t.Errorf("%d were retried, %v", done, err)
+	}
+	slot := pgstore.Slot{Call: pgstore.NewCall(), Length: time.Hour}
+	if turn, err := s.BeginSlot(t.Context(), leader, slot); err != nil || !turn.Taken {
+		t.Errorf("the slot: %+v, %v", turn, err)
+	}
+	if err := s.EndSlot(t.Context(), leader, slot.Call, 0); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Zones(t.Context(), []string{"Europe/Berlin"}); err != nil {
+		t.Error(err)
 	}
 }

@@ -142,19 +142,33 @@ func readToken(file string) (string, error) {
 
 // Ask sends a request and decodes its answer into out.
 func (c *Client) Ask(ctx context.Context, method, path string, body, out any) error {
+	status, text, err := c.exchange(ctx, method, path, body)
+	switch {
+	case err != nil:
+		return err
+	case status >= http.StatusMultipleChoices:
+		return refusalOf(status, text)
+	case json.Unmarshal(text, out) != nil:
+		return c.Stranger()
+	}
+	return nil
+}
+
+// exchange sends a request and returns its answer, whatever it says.
+func (c *Client) exchange(ctx context.Context, method, path string, body any) (status int, text []byte, err error) {
 	var sent io.Reader
 	if body != nil {
 		text := new(bytes.Buffer)
 		enc := json.NewEncoder(text)
 		enc.SetEscapeHTML(false) // what the caller has typed stays as it is, and as long
 		if err := enc.Encode(body); err != nil {
-			return err
+			return 0, nil, err
 		}
 		sent = text
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, sent)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
@@ -164,23 +178,17 @@ func (c *Client) Ask(ctx context.Context, method, path string, body, out any) er
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return c.silent(ctx, err)
+		return 0, nil, c.silent(ctx, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, largestAnswer))
+	text, err = io.ReadAll(io.LimitReader(answer.Body, largestAnswer))
 	if err != nil {
-		return c.unanswered(ctx, fmt.Errorf("the answer of the node at %s was cut off: %w", c.name, err))
+		return 0, nil, c.unanswered(ctx, fmt.Errorf("the answer of the node at %s was cut off: %w", c.name, err))
 	}
 	if to, err := answer.Location(); err == nil && answer.StatusCode < http.StatusBadRequest && answer.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("the server at %s is not a conch node: it redirects to %s://%s; name that with --node if it is a node", c.name, to.Scheme, to.Host)
+		return 0, nil, fmt.Errorf("the server at %s is not a conch node: it redirects to %s://%s; name that with --node if it is a node", c.name, to.Scheme, to.Host)
 	}
-	if answer.StatusCode >= http.StatusMultipleChoices {
-		return refusalOf(answer.StatusCode, text)
-	}
-	if err := json.Unmarshal(text, out); err != nil {
-		return c.Stranger()
-	}
-	return nil
+	return answer.StatusCode, text, nil
 }
 
 // silent returns the error of a request that has no answer.

@@ -33,10 +33,11 @@ type conductor struct {
 	mu     sync.Mutex
 	keeper *keeper.Keeper // nil while no command runs
 	begun  atomic.Bool    // its keeper has reported that it runs
+	ran    bool           // it has run; read it when the keeper is done
 
-	tell func(election.Fact)     // for a person at a terminal; may be nil
-	led  bool                    // this process has led; of the elector's goroutine
-	over atomic.Pointer[failure] // the end of a run that does not wait
+	tell func(election.Fact)   // for a person at a terminal; may be nil
+	led  bool                  // this process has led; of the elector's goroutine
+	over atomic.Pointer[error] // the end of a run that does not wait, or of a call of a cron
 }
 
 // run campaigns until the command has ended for good or a signal asks for it.
@@ -56,7 +57,11 @@ func (c *conductor) run(ctx context.Context, cfg config.Config) error {
 	if ctx.Err() != nil {
 		return nil // asked to end before the start
 	}
-	c.tell = c.app.announce(ctx, cfg.Election.ID)
+	if t := c.flags.turn; t == nil {
+		c.tell = c.app.announce(ctx, cfg.Election.ID)
+	} else {
+		defer t.limit(c.quit).Stop()
+	}
 	err := node.Run(campaign, node.Options{
 		Config: cfg, Version: c.app.Build.Version, Log: c.app.Log, LostLines: c.app.spool.Lost, Fact: c.fact,
 		Kinds: []node.Kind{{
@@ -70,24 +75,27 @@ func (c *conductor) run(ctx context.Context, cfg config.Config) error {
 	return err
 }
 
-// fact tells a person what happens. It ends a run that does not wait, once another one leads, or a first bid fails.
+// fact tells a person what happens. It ends a run that does not wait, once another one leads, or a first bid fails, and a call of a cron whose
+// slot another one has.
 func (c *conductor) fact(f election.Fact) {
 	if c.tell != nil {
 		c.tell(f)
 	}
 	c.led = c.led || f.Kind == election.Acquired
 	switch {
+	case c.flags.turn != nil:
+		c.flags.turn.fact(f, c.quit)
 	case !c.flags.noWait:
 	case f.Kind == election.Following:
 		c.quit(failure{fmt.Errorf("%s leads %q, and --no-wait waits for nobody", f.Holder, f.Scope), anotherLeads})
 	case f.Kind == election.Blocked:
-		c.quit(failure{fmt.Errorf("acts of the last leader of %q hold its fence, and --no-wait waits for nobody", f.Scope), anotherLeads})
+		c.quit(failure{fmt.Errorf("nobody leads %q, but acts of its last leader hold its fence, and --no-wait waits for nobody", f.Scope), unknowable})
 	case !c.led && (f.Kind == election.Retrying || f.Kind == election.Barred):
 		c.quit(unknownLeader(c.flags.scope, f.Err))
 	}
 }
 
-func (c *conductor) quit(end failure) {
+func (c *conductor) quit(end error) {
 	c.over.CompareAndSwap(nil, &end)
 	c.endNode()
 }
@@ -108,15 +116,23 @@ func (c *conductor) Work(r config.Role, _ func(error)) (node.Work, func(context.
 		Restart: c.flags.restart, Ending: c.ending.Done(), OnStart: c.onStart,
 	}
 	return func(ctx context.Context, l election.Leadership) error {
+		if t := c.flags.turn; t != nil {
+			return c.takeTurn(ctx, l, t, s)
+		}
 		v := keeper.Supervise(ctx, l, s)
-		switch {
-		case v.Unstarted != nil:
-			return &node.FinalError{Result: usage{v.Unstarted}, Why: v.Why}
-		case v.Final:
-			return &node.FinalError{Result: ExitError(v.Code), Why: v.Why}
+		if v.Final || v.Unstarted != nil {
+			return c.final(v)
 		}
 		return v.Err
 	}, nil
+}
+
+// final ends the node with its command.
+func (c *conductor) final(v keeper.Verdict) *node.FinalError {
+	if v.Unstarted != nil {
+		return &node.FinalError{Result: c.flags.unstarted(v.Unstarted), Why: v.Why}
+	}
+	return &node.FinalError{Result: ExitError(v.Code), Why: v.Why}
 }
 
 // onStart makes k the keeper that gets signals.
@@ -137,6 +153,7 @@ func (c *conductor) onStart(k *keeper.Keeper) (onEnd func()) {
 func (c *conductor) note(r keeper.Report) {
 	if r.Kind == keeper.Running || r.Kind == keeper.Empty {
 		c.begun.Store(r.Kind == keeper.Running)
+		c.ran = c.ran || r.Kind == keeper.Running
 	}
 }
 

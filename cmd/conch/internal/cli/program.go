@@ -8,6 +8,7 @@ type Program struct {
 	Build                      Build
 	Kinds                      []node.Kind // of the services of its nodes
 	Commands                   []Commands
+	Slots                      OpenSlots // of conch cron
 
 	operates bool // it has the commands of this package too
 }

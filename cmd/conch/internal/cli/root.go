@@ -156,7 +156,7 @@ func (a *app) root(args []string) *cobra.Command {
 	root.AddCommand(a.version())
 	root.AddCommand(a.keepers()...) // of the nodes in any program
 	if a.program.operates {
-		root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer())
+		root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer(), a.gate())
 		root.AddCommand(a.migrate(), a.scope(), a.status(), a.history(), a.watch(), a.doctor(), a.identity())
 		root.AddCommand(a.services()...)
 		root.AddCommand(a.laboratory(args)...)

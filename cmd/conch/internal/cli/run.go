@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
@@ -20,7 +21,6 @@ import (
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/name"
-	"github.com/conchhq/conch/internal/pg"
 )
 
 type runFlags struct {
@@ -32,10 +32,11 @@ type runFlags struct {
 	isolate, noWait      bool
 	opsListen            string
 	cmdDB, user          string
+	turn                 *turn // of a cron; nil: a run
 }
 
-// services returns run.
-func (a *app) services() []*cobra.Command { return []*cobra.Command{a.run()} }
+// services returns run and cron.
+func (a *app) services() []*cobra.Command { return []*cobra.Command{a.run(), a.cron()} }
 
 const runHelp = `run campaigns for a scope and runs CMD only while it leads. Start it on several
 machines: one CMD runs at a time, and another takes over when it ends, is killed,
@@ -54,7 +55,8 @@ restart; a longer --lease takes longer stops, and longer to replace a dead leade
 When CMD exits by itself, what it left running is ended too, leadership is released,
 and conch exits with CMD's code (128 + N if signal N ended it); with --restart CMD
 is started again instead. So CMD must stay in the foreground, and it is a service
-that goes on: work to be done once per schedule is a cron, not a run.
+that goes on: in the crontabs of three machines run would run CMD up to three times,
+one after the other, and with --no-wait too. "conch cron" runs it once.
 
 While the database is down conch waits for it, as it does while another one leads.
 With --no-wait it exits instead, with 75 if another one leads, and with 69 if that
@@ -88,38 +90,47 @@ func (a *app) run() *cobra.Command {
 		Short:   "run a command, in any language, only while this process leads",
 		Long:    runHelp,
 		Example: runExample,
-		Args: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
-				return Usagef("run needs a command after its flags: conch run --scope S -- CMD ARG…")
-			case cmd.Flag("scope").Changed:
-				return nil
-			case len(args) > 2 && args[1] == "--":
-				return Usagef("run needs --scope: did you mean conch run --scope %s?", strings.Join(args, " "))
-			}
-			return Usagef("run needs --scope, a name for what only one may do at a time: conch run --scope S -- %s", strings.Join(args, " "))
-		},
+		Args:    keptCommand,
 	}
 	flags := cmd.Flags()
-	flags.SetInterspersed(false) // what follows CMD is CMD's
-	flags.StringVar(&f.scope, "scope", "", "the `scope` to lead")
-	flags.StringVar(&f.id, "id", "", "this candidate's name; default CONCH_INSTANCE_ID, else one made up")
-	flags.DurationVar(&f.lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
+	f.keeps(flags)
 	flags.StringVar(&f.takeover, "takeover", string(mint.Strict), "strict, fast or keep")
 	flags.StringVar(&f.locks, "locks", string(pgmint.SessionLocks), "session or process: how the scope is kept; see docs/configuration.md")
 	flags.BoolVar(&f.fenced, "fenced", false, "CMD's effects are all fenced: start it as soon as the token is minted")
 	flags.BoolVar(&f.restart, "restart", false, "start CMD again when it exits")
-	flags.BoolVar(&f.isolate, "isolate", false, "run CMD in a PID namespace, from which nothing gets away; takes it off the terminal")
 	flags.BoolVar(&f.noWait, "no-wait", false, "exit with 75 if another one leads, and with 69 if that cannot be known")
 	flags.StringVar(&f.opsListen, "ops-listen", "", "`address` of /healthz, /readyz, /metrics and /leader/{scope}; default none")
-	flags.StringVar(&f.cmdDB, "cmd-db", "", "the `URL` that CMD gets as CONCH_DB_URL, or none, instead of conch's own; without a password in the arguments: CONCH_CMD_DB_URL")
-	flags.StringVar(&f.user, "user", "", "the `name` of the user that CMD runs as; conch needs the rights of root for it")
-	flags.DurationVar(&f.killGrace, "kill-grace", 0, "how long before the deadline CMD gets SIGTERM, and at half of it SIGKILL; default a quarter of the lease, less if the gate shuts soon after a heartbeat")
-	flags.DurationVar(&f.stopGrace, "stop-grace", 10*time.Second, "how long CMD may take to end when conch is asked to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return Does(func(ctx context.Context) error { return a.conduct(ctx, cmd, f, args) })(cmd, nil)
 	}
 	return lasting(cmd)
+}
+
+// keptCommand checks the arguments of a command that keeps another one.
+func keptCommand(cmd *cobra.Command, args []string) error {
+	name := cmd.CommandPath()
+	switch {
+	case len(args) == 0:
+		return Usagef("%s needs a command after its flags: %s --scope S -- CMD ARG…", cmd.Name(), name)
+	case cmd.Flag("scope").Changed:
+		return nil
+	case len(args) > 2 && args[1] == "--":
+		return Usagef("%s needs --scope: did you mean %s --scope %s?", cmd.Name(), name, strings.Join(args, " "))
+	}
+	return Usagef("%s needs --scope, a name for what only one may do at a time: %s --scope S -- %s", cmd.Name(), name, strings.Join(args, " "))
+}
+
+// keeps adds the flags about the command that is kept, and about the campaign for it.
+func (f *runFlags) keeps(flags *pflag.FlagSet) {
+	flags.SetInterspersed(false) // what follows CMD is CMD's
+	flags.StringVar(&f.scope, "scope", "", "the `scope` to lead")
+	flags.StringVar(&f.id, "id", "", "this candidate's name; default CONCH_INSTANCE_ID, else one made up")
+	flags.DurationVar(&f.lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
+	flags.BoolVar(&f.isolate, "isolate", false, "run CMD in a PID namespace, from which nothing gets away; takes it off the terminal")
+	flags.StringVar(&f.cmdDB, "cmd-db", "", "the `URL` that CMD gets as CONCH_DB_URL, or none, instead of conch's own; without a password in the arguments: CONCH_CMD_DB_URL")
+	flags.StringVar(&f.user, "user", "", "the `name` of the user that CMD runs as; conch needs the rights of root for it")
+	flags.DurationVar(&f.killGrace, "kill-grace", 0, "how long before the deadline CMD gets SIGTERM, and at half of it SIGKILL; default a quarter of the lease, less if the gate shuts soon after a heartbeat")
+	flags.DurationVar(&f.stopGrace, "stop-grace", 10*time.Second, "how long CMD may take to end when conch is asked to")
 }
 
 // conduct checks all that can be checked before the campaign, then runs a node with one role and no API.
@@ -139,17 +150,26 @@ func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, comma
 	if err != nil {
 		return usage{err}
 	}
-	if err := a.surroundings(cmd, &f, command[0]); err != nil {
+	if err := a.surroundings(ctx, cmd, &f); err != nil {
 		return usage{err}
 	}
-	if cfg.Database, err = a.ready(ctx, f.scope); err != nil {
+	if _, err := keeper.Runnable(command[0]); err != nil {
+		return f.unstarted(err)
+	}
+	ready := func(ctx context.Context) (pgmint.Config, error) { return a.ready(ctx, f.scope) }
+	if f.turn != nil {
+		cfg.Database, err = f.turn.reach(ctx, ready)
+	} else {
+		cfg.Database, err = ready(ctx)
+	}
+	if err != nil {
 		_, wrongly := errors.AsType[usage](err)
 		switch {
-		case wrongly || ctx.Err() != nil:
+		case wrongly || ctx.Err() != nil || f.turn != nil:
 			return err
 		case f.noWait:
 			return unknownLeader(f.scope, err)
-		case !pg.SafeToRetry(err) && !pg.IsLost(err):
+		case !mayPass(err):
 			return err
 		}
 		// A database that is down is waited for, as by a node: the campaign says so every ten seconds.
@@ -158,12 +178,15 @@ func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, comma
 	if cmd.Flags().Changed("locks") {
 		cfg.Database.Locks = pgmint.Locks(f.locks)
 	}
-	if f.isolate {
-		if err := keeper.CanIsolate(ctx); err != nil {
-			return usage{err}
+	switch {
+	case f.turn != nil && campaign.Follower:
+		return nil
+	case f.turn != nil:
+		if f.turn.slots, err = a.program.Slots(ctx, cfg.Database); err != nil {
+			return f.turn.unasked(err)
 		}
-	}
-	if campaign.Follower {
+		defer f.turn.slots.Close()
+	case campaign.Follower:
 		a.Log.Warn("CONCH_LEADER_ENABLED=false: this process never leads, and its command is never run", slog.String("id", campaign.ID), slog.String("scope", f.scope))
 	}
 	c := &conductor{app: a, flags: f, command: command}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -11,16 +12,18 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
 )
 
-// Exit codes of run --no-wait, those of sysexits.h.
+// Exit codes of run --no-wait and of cron: two of sysexits.h, and a shell's for a command that it does not find.
 const (
 	unknowable   = 69
 	anotherLeads = 75
+	notFound     = 127
 )
 
-// surroundings checks what a run has around its campaign: the program, its user and database, and the address.
-func (a *app) surroundings(cmd *cobra.Command, f *runFlags, program string) error {
+// surroundings checks what a run has around its campaign: the command's user, database and namespace, and the address.
+func (a *app) surroundings(ctx context.Context, cmd *cobra.Command, f *runFlags) error {
 	if f.opsListen != "" {
 		if err := web.CheckAddress("--ops-listen", f.opsListen); err != nil {
 			return err
@@ -37,8 +40,21 @@ func (a *app) surroundings(cmd *cobra.Command, f *runFlags, program string) erro
 			return fmt.Errorf("--user: %w", err)
 		}
 	}
-	_, err := keeper.Runnable(program)
-	return err
+	if f.isolate {
+		return keeper.CanIsolate(ctx)
+	}
+	return nil
+}
+
+// mayPass reports whether a database that gave this error is waited for.
+func mayPass(err error) bool { return pg.SafeToRetry(err) || pg.IsLost(err) }
+
+// unstarted is the end where the command cannot be started.
+func (f *runFlags) unstarted(why error) error {
+	if f.turn == nil {
+		return usage{why}
+	}
+	return failure{why, notFound}
 }
 
 // unknownLeader is the end of a run that does not wait, and cannot know who leads.

@@ -21,6 +21,7 @@ type facts struct {
 	depths  []pgstore.Depth
 	other   string // the node whose file differs
 	differs bool
+	zones   []pgstore.ZoneFault
 }
 
 // examine looks at the crons and the queues. It changes nothing.
@@ -38,7 +39,9 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	defer store.Close()
 	var f facts
 	if f.depths, err = store.Depths(ctx); err == nil && section.there {
-		f.other, f.differs, err = store.Differs(ctx, section.config("").File())
+		if f.other, f.differs, err = store.Differs(ctx, section.config("").File()); err == nil {
+			f.zones, err = store.Zones(ctx, section.zones())
+		}
 	}
 	if err != nil {
 		return doctor.About("crons", doctor.Warning("could not be looked at: "+err.Error(), "conch migrate up makes the tables, if they are missing"))
@@ -52,7 +55,27 @@ func judge(f facts) []doctor.Finding {
 		files = doctor.Warning(fmt.Sprintf("node %q has a file of the same [schedule] version with other crons, and those count", f.other),
 			"give all nodes the same crons, or the right file a higher version")
 	}
-	return append(doctor.About("crons", files), doctor.About("queues", judgeQueues(f.depths)...)...)
+	all := append(doctor.About("crons", files), doctor.About("queues", judgeQueues(f.depths)...)...)
+	return append(all, doctor.About("zones", judgeZones(f.zones)...)...)
+}
+
+// judgeZones finds zones of which this machine and the database's server know different things: one of them is out of date.
+func judgeZones(all []pgstore.ZoneFault) (found []doctor.Finding) {
+	const remedy = "update the zone data (tzdata) of the one that is out of date"
+	for _, z := range all {
+		switch z.Unknown {
+		case "here":
+			found = append(found, doctor.Failure(fmt.Sprintf("this machine does not know the time zone %q: it runs no cron of that zone while it leads", z.Zone), remedy))
+		case "there":
+			found = append(found, doctor.Warning(fmt.Sprintf("the database's server does not know the time zone %q, which this machine knows", z.Zone), remedy))
+		default:
+			found = append(found, doctor.Warning(fmt.Sprintf("time zone %q: at %s the clocks are %s ahead of UTC by this machine, and %s by the database's server", z.Zone, z.At.Format(time.RFC3339), z.Here, z.There), remedy))
+		}
+	}
+	if len(found) == 0 {
+		return []doctor.Finding{doctor.Well("this machine and the database's server agree on the time zones of the crons")}
+	}
+	return found
 }
 
 // judgeQueues finds queues from which nobody takes, and dead jobs.
