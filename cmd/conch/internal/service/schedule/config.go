@@ -210,15 +210,6 @@ func spelled(all []time.Time, timezone string) (out []string) {
 	return out
 }
 
-// zones lists the time zones of the crons.
-func (s *Section) zones() (all []string) {
-	for _, c := range s.crons {
-		all = append(all, c.Timezone)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // queues lists the queues of the crons and of the workers.
 func (s *Section) queues() (all []string) {
 	for _, w := range s.workers {

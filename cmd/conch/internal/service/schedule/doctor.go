@@ -3,10 +3,12 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
@@ -39,8 +41,9 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	defer store.Close()
 	var f facts
 	if f.depths, err = store.Depths(ctx); err == nil && section.there {
-		if f.other, f.differs, err = store.Differs(ctx, section.config("").File()); err == nil {
-			f.zones, err = store.Zones(ctx, section.zones())
+		file := section.config("").File()
+		if f.other, f.differs, err = store.Differs(ctx, file); err == nil {
+			f.zones, err = store.Zones(ctx, zonesOf(file.Crons))
 		}
 	}
 	if err != nil {
@@ -55,25 +58,33 @@ func judge(f facts) []doctor.Finding {
 		files = doctor.Warning(fmt.Sprintf("node %q has a file of the same [schedule] version with other crons, and those count", f.other),
 			"give all nodes the same crons, or the right file a higher version")
 	}
-	all := append(doctor.About("crons", files), doctor.About("queues", judgeQueues(f.depths)...)...)
-	return append(all, doctor.About("zones", judgeZones(f.zones)...)...)
+	found := append(doctor.About("crons", files), doctor.About("zones", judgeZones(f.zones)...)...)
+	return append(found, doctor.About("queues", judgeQueues(f.depths)...)...)
 }
 
-// judgeZones finds zones of which this machine and the database's server know different things: one of them is out of date.
-func judgeZones(all []pgstore.ZoneFault) (found []doctor.Finding) {
-	const remedy = "update the zone data (tzdata) of the one that is out of date"
-	for _, z := range all {
-		switch z.Unknown {
+func zonesOf(crons []schedule.Cron) (names []string) {
+	for _, c := range crons {
+		names = append(names, c.Timezone)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// judgeZones finds zones of which this machine and the database's server know different things.
+func judgeZones(faults []pgstore.ZoneFault) (found []doctor.Finding) {
+	for _, f := range faults {
+		text := fmt.Sprintf("zone %s: from %s on, its clocks are %s ahead of UTC by this machine's data, and %s by those of the database's server",
+			f.Zone, f.At.Format(time.RFC3339), f.Here, f.There)
+		switch f.Unknown {
 		case "here":
-			found = append(found, doctor.Failure(fmt.Sprintf("this machine does not know the time zone %q: it runs no cron of that zone while it leads", z.Zone), remedy))
+			text = fmt.Sprintf("zone %s is not in this machine's data", f.Zone)
 		case "there":
-			found = append(found, doctor.Warning(fmt.Sprintf("the database's server does not know the time zone %q, which this machine knows", z.Zone), remedy))
-		default:
-			found = append(found, doctor.Warning(fmt.Sprintf("time zone %q: at %s the clocks are %s ahead of UTC by this machine, and %s by the database's server", z.Zone, z.At.Format(time.RFC3339), z.Here, z.There), remedy))
+			text = fmt.Sprintf("zone %s is not in the data of the database's server, so nothing can be compared", f.Zone)
 		}
+		found = append(found, doctor.Warning(text, "bring the zone data (tzdata) of all nodes and of the database's server to one version"))
 	}
 	if len(found) == 0 {
-		return []doctor.Finding{doctor.Well("this machine and the database's server agree on the time zones of the crons")}
+		return []doctor.Finding{doctor.Well("this machine and the database's server know the same changes of clocks for the next year")}
 	}
 	return found
 }
