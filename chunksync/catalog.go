@@ -16,11 +16,11 @@ import (
 const ChunkSize = 1 << 20
 
 const (
-	// MaxCatalog limits an encoded catalog, in bytes. It allows for about 400 GB of files.
-	MaxCatalog = 32 << 20
-	maxRoom    = MaxCatalog - 256 // for its files: the rest is their version
-	// MaxName limits the name of a file, in bytes.
-	MaxName = 512
+	// maxCatalog limits an encoded catalog, in bytes. It allows for about 400 GB of files.
+	maxCatalog = 32 << 20
+	maxRoom    = maxCatalog - 256 // for its files: the rest is their version
+	// maxName limits the name of a file, in bytes.
+	maxName = 512
 )
 
 // Hash is the SHA-256 of a chunk, and its name.
@@ -59,11 +59,11 @@ func (f File) same(o File) bool {
 	return f.Size == o.Size && slices.Equal(f.Chunks, o.Chunks)
 }
 
-// catalog is all files at one version.
+// catalog is all files at one version. On the disk and on the wire a tenure is called reign.
 type catalog struct {
-	Tenure Tenure
-	Seq    int64
-	Files  map[string]File
+	Tenure Tenure          `json:"reign"`
+	Seq    int64           `json:"seq"`
+	Files  map[string]File `json:"files"`
 }
 
 func (c catalog) Version() Version { return Version{Epoch: c.Tenure.Epoch, Seq: c.Seq} }
@@ -74,15 +74,8 @@ func (c catalog) write(name string, f *File) change {
 	return change{Tenure: c.Tenure, From: c.Seq, Seq: c.Seq + 1, Files: map[string]*File{name: f}}
 }
 
-// catalogJSON is a catalog on the disk and on the wire, where a tenure is called reign.
-type catalogJSON struct {
-	Tenure Tenure          `json:"reign"`
-	Seq    int64           `json:"seq"`
-	Files  map[string]File `json:"files"`
-}
-
 // encode returns the catalog as JSON, names sorted.
-func (c catalog) encode() ([]byte, error) { return json.Marshal(catalogJSON(c)) }
+func (c catalog) encode() ([]byte, error) { return json.Marshal(c) }
 
 // room returns the bytes that a file takes in an encoded catalog.
 func room(name string, f File) int {
@@ -93,11 +86,10 @@ func room(name string, f File) int {
 
 // parseCatalog reads and checks an encoded catalog that may come from anywhere.
 func parseCatalog(text []byte) (catalog, error) {
-	var in catalogJSON
-	if err := decode(text, &in); err != nil {
+	var c catalog
+	if err := decode(text, &c); err != nil {
 		return catalog{}, fmt.Errorf("not a catalog: %w", err)
 	}
-	c := catalog(in)
 	if c.Seq < 0 {
 		return c, fmt.Errorf("the catalog's seq %d is below 0", c.Seq)
 	}
@@ -124,8 +116,8 @@ func pieces(size int64) int64 { return size/ChunkSize + min(1, size%ChunkSize) }
 func checkName(name string) error {
 	fault := func(why string) error { return &NameError{Name: name, Why: why} }
 	switch {
-	case name == "" || len(name) > MaxName:
-		return fault(fmt.Sprintf("must have 1 to %d bytes", MaxName))
+	case name == "" || len(name) > maxName:
+		return fault(fmt.Sprintf("must have 1 to %d bytes", maxName))
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsRune(name, '\\'):
 		return fault("must be UTF-8 without control characters and backslashes")
 	}

@@ -242,13 +242,13 @@ func TestRoom(t *testing.T) {
 	t.Parallel()
 	c := catalog{Files: map[string]File{}}
 	sum := 0
-	for i, name := range []string{"a", "ü/日本", `with "quotes"`, "<&>", strings.Repeat("x", MaxName)} {
+	for i, name := range []string{"a", "ü/日本", `with "quotes"`, "<&>", strings.Repeat("x", maxName)} {
 		f := File{Size: int64(i) * ChunkSize, Chunks: make([]Hash, i)}
 		c.Files[name] = f
 		sum += room(name, f)
 	}
 	text, err := c.encode()
-	if rest := len(text) - sum; err != nil || rest < 0 || rest > MaxCatalog-maxRoom {
+	if rest := len(text) - sum; err != nil || rest < 0 || rest > maxCatalog-maxRoom {
 		t.Errorf("the files take %d of %d bytes, %v", sum, len(text), err)
 	}
 }

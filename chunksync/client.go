@@ -22,7 +22,7 @@ var errOther = errors.New("another node answers at the peer's URL")
 
 func (c *client) promise(ctx context.Context, peer string) (held Version, damaged bool, err error) {
 	var out heldAnswer
-	err = c.ask(ctx, peer, "/promise", promiseRequest{c.tenure, c.cfg.ID}, &out)
+	err = c.ask(ctx, peer, "/promise", promiseJSON{c.tenure, c.cfg.ID}, &out)
 	return out.Held, out.Damaged, err
 }
 
@@ -38,7 +38,7 @@ func (c *client) ask(ctx context.Context, peer, path string, body any, out *held
 	if err != nil {
 		return err
 	}
-	answered, err := c.exchange(ctx, http.MethodPost, peer, path, bytes.NewReader(text), int64(len(text)), MaxCatalog)
+	answered, err := c.exchange(ctx, http.MethodPost, peer, path, bytes.NewReader(text), int64(len(text)), maxCatalog)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c *client) send(ctx context.Context, peer string, h Hash) error {
 }
 
 func (c *client) catalog(ctx context.Context, peer string) (catalog, error) {
-	text, err := c.exchange(ctx, http.MethodGet, peer, "/catalog", nil, 0, MaxCatalog)
+	text, err := c.exchange(ctx, http.MethodGet, peer, "/catalog", nil, 0, maxCatalog)
 	if err != nil {
 		return catalog{}, err
 	}

@@ -14,8 +14,8 @@ var (
 	ErrNotFound = errors.New("no such file")
 	// ErrTooLarge says that a file has more bytes than Config.MaxFile.
 	ErrTooLarge = errors.New("the file is too large")
-	// ErrFull says that the catalog would exceed MaxCatalog.
-	ErrFull = fmt.Errorf("the catalog would exceed %d bytes: there is no room for another file", MaxCatalog)
+	// ErrFull says that the catalog would exceed 32 MiB: about 400 GB of files.
+	ErrFull = fmt.Errorf("the catalog would exceed %d bytes: there is no room for another file", maxCatalog)
 	// ErrCopies says that a write asks for a number of copies below 0 or above that of the peers.
 	ErrCopies = errors.New("the number of copies is out of range")
 	// ErrUnconfirmed says that the leader has stored the write, but too few followers have

@@ -63,7 +63,7 @@ func (m *Manager) admit(r *http.Request) error {
 }
 
 func (m *Manager) servePromise(w http.ResponseWriter, r *http.Request) error {
-	var req promiseRequest
+	var req promiseJSON
 	if err := read(r, &req); err != nil {
 		return err
 	}

@@ -143,9 +143,9 @@ func FuzzCatalog(f *testing.F) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for name, good := range map[string]bool{
-		"a": true, "a/b c/d.txt": true, "ü/日本": true, "...": true, strings.Repeat("x", MaxName): true, ".hidden": true,
+		"a": true, "a/b c/d.txt": true, "ü/日本": true, "...": true, strings.Repeat("x", maxName): true, ".hidden": true,
 		"": false, "/a": false, "a/": false, "a//b": false, "..": false, "a/../b": false, ".": false, "a/./b": false,
-		"a\x00b": false, "a\nb": false, "\xff": false, `a\b`: false, strings.Repeat("x", MaxName+1): false,
+		"a\x00b": false, "a\nb": false, "\xff": false, `a\b`: false, strings.Repeat("x", maxName+1): false,
 	} {
 		var bad *NameError
 		if err := checkName(name); (err == nil) != good || err != nil && !errors.As(err, &bad) {

@@ -14,7 +14,7 @@ import (
 func logOf(t *testing.T, changes int) (text []byte, last int, before, after catalog) {
 	t.Helper()
 	after = catalog{Tenure: Tenure{Epoch: 3}, Seq: 7, Files: map[string]File{"f0": {Size: 1, Chunks: []Hash{{0}}}}}
-	text, err := line(catalogJSON(after))
+	text, err := line(after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestALogWithAGapIsAFault(t *testing.T) {
 
 // A parsed log is the same after it is written and parsed again, and no input stops a node.
 func FuzzLog(f *testing.F) {
-	whole, err := line(catalogJSON{Seq: 1})
+	whole, err := line(catalog{Seq: 1})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func FuzzLog(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out, err := line(catalogJSON(c))
+		out, err := line(c)
 		if err != nil {
 			t.Fatal(err)
 		}

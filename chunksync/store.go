@@ -66,7 +66,7 @@ func open(d disk) (*Store, error) {
 	return s, nil
 }
 
-// promiseJSON is a promise on the disk, where a tenure is called reign.
+// promiseJSON is a promise on the disk and on the wire, where a tenure is called reign.
 type promiseJSON struct {
 	Tenure Tenure `json:"reign"`
 	Holder string `json:"holder"`

@@ -77,7 +77,7 @@ func (s *Store) extendLog(by change) (sure bool, err error) {
 }
 
 func (s *Store) beginLog(by change) (sure bool, err error) {
-	text, err := line(catalogJSON(s.catalog.after(by)))
+	text, err := line(s.catalog.after(by))
 	if err != nil {
 		return true, err
 	}

@@ -13,10 +13,6 @@ import (
 // the one that the peer holds, is offered until no chunk is missing; the offer that finds none
 // missing is the commit.
 type (
-	promiseRequest struct {
-		Tenure Tenure `json:"reign"`
-		Holder string `json:"holder"`
-	}
 	offerRequest struct {
 		Holder  string          `json:"holder"`
 		Catalog json.RawMessage `json:"catalog,omitempty"`
@@ -40,7 +36,7 @@ const (
 func limitOf(r *http.Request) int64 {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/catalog"):
-		return MaxCatalog + maxPromise
+		return maxCatalog + maxPromise
 	case strings.Contains(r.URL.Path, "/chunks/"):
 		return ChunkSize
 	}

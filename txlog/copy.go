@@ -24,8 +24,9 @@ type Copy struct {
 	changes bool   // see Changing
 	results map[string]*Result
 	order   []*Result // by index
-	sum     Sum       // of results and effects
+	kept    queue     // of the results
 	effects []Pending // by key
+	waiting queue     // of the effects
 	spoiled error
 
 	readings []*underway // by when they began
@@ -42,7 +43,7 @@ type Result struct {
 	Result []byte
 	Fault  string
 
-	sum Hash // of the rest
+	sum Hash // of all that is above
 }
 
 // Pending is an effect that has not been said to be performed.
@@ -234,7 +235,7 @@ func (c *Copy) change(e *Entry, came *Result) error {
 			return fault(ErrChain, "entry %d says that effect %d of entry %d was performed, and it does not wait", e.Index, e.Upto.N, e.Upto.Index)
 		}
 		for _, p := range c.effects[:last+1] {
-			c.sum.Remove(p.encode())
+			c.waiting.drop(p.sum())
 		}
 		c.effects = slices.Clone(c.effects[last+1:])
 	case Opening, Scrubbed:
@@ -251,13 +252,13 @@ func (c *Copy) move(record Record) { c.at, c.last = record.Position(), record }
 func (c *Copy) remember(of *Result) {
 	c.results[of.GoalID] = of
 	c.order = append(c.order, of)
-	c.sum.AddHash(of.sum)
+	c.kept.add(of.sum)
 }
 
 // resultOf returns what came of the goal of an entry. It does not keep the whole record in memory, whose parts these are.
 func (c *Copy) resultOf(e *Entry) *Result {
 	of := &Result{GoalID: e.GoalID, Index: e.Index, Goal: hashOf("goal", e.Goal), Result: bytes.Clone(e.Result), Fault: e.Fault}
-	of.sum = sha256.Sum256(c.item(of))
+	of.sum = c.sumOf(of)
 	return of
 }
 
@@ -272,42 +273,41 @@ func (c *Copy) came(r Record) *Result {
 	return r.result.Load()
 }
 
-// item returns a result as it is summed up, until the next one is asked for. It says of what kind it is, since effects are in the
-// same sum.
-func (c *Copy) item(of *Result) []byte {
-	e := encoder{b: append(c.room[:0], 'r')}
+func (c *Copy) sumOf(of *Result) Hash {
+	e := encoder{b: c.room[:0]}
 	e.result(of)
 	c.room = e.b
-	return e.b
+	return sha256.Sum256(e.b)
 }
 
 // wait keeps an effect until it is performed.
 func (c *Copy) wait(p Pending) {
 	c.effects = append(c.effects, p)
-	c.sum.Add(p.encode())
+	c.waiting.add(p.sum())
 }
 
 // forget drops the results that are no longer kept at an index.
 func (c *Copy) forget(index uint64) {
 	for len(c.order) > 0 && c.order[0].Index+c.genesis.Retention <= index {
-		c.sum.RemoveHash(c.order[0].sum)
+		c.kept.drop(c.order[0].sum)
 		delete(c.results, c.order[0].GoalID)
 		c.order[0] = nil
 		c.order = c.order[1:]
 	}
 }
 
-func (p *Pending) encode() []byte {
-	e := encoder{b: []byte{'e'}}
+func (p *Pending) sum() Hash {
+	var e encoder
 	e.pending(p)
-	return e.b
+	return sha256.Sum256(e.b)
 }
 
 // Hash returns the hash of everything that a copy is: the state, the results, the members, and the effects to perform.
 func (c *Copy) Hash() Hash {
 	e := encoder{b: c.room[:0]}
 	e.hash(c.state.Hash())
-	e.hash(c.sum.Hash())
+	e.queue(c.kept)
+	e.queue(c.waiting)
 	e.members(c.members)
 	c.room = e.b
 	return hashOf("copy", e.b)

@@ -151,7 +151,7 @@ func FindMember(members []Member, name string) (Member, bool) {
 func Majority(members []Member) int { return len(members)/2 + 1 }
 
 // version is the first byte of whatever is stored.
-const version = 3
+const version = 4
 
 func (d *decoder) version() {
 	if v := d.take(1); d.err == nil && v[0] != version {

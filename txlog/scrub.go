@@ -1,9 +1,6 @@
 package txlog
 
-import (
-	"crypto/sha256"
-	"slices"
-)
+import "slices"
 
 // A scrub computes the hash of a state anew, from all of it: a value that memory has lost shows there, if no diff has touched it.
 // A state that is Gradual is read as it was at the scrub's entry while the next entries are applied, so that none of them waits
@@ -132,15 +129,14 @@ func (c *Copy) content() (Hash, error) {
 
 // scrubRest looks at the results and the effects, of which there are few.
 func (c *Copy) scrubRest() error {
-	items := make([]Hash, 0, len(c.order)+len(c.effects))
+	kept, waiting := newQueue(c.kept.gone), newQueue(c.waiting.gone)
 	for _, of := range c.order {
-		items = append(items, sha256.Sum256(c.item(of)))
+		kept.add(c.sumOf(of))
 	}
 	for i := range c.effects {
-		items = append(items, sha256.Sum256(c.effects[i].encode()))
+		waiting.add(c.effects[i].sum())
 	}
-	var sum Sum
-	if sum.AddHashes(slices.Values(items)); sum != c.sum || len(c.results) != len(c.order) {
+	if kept != c.kept || waiting != c.waiting || len(c.results) != len(c.order) {
 		return c.spoil(fault(ErrState, "its results and effects are not those of the entries"))
 	}
 	return nil

@@ -1,7 +1,6 @@
 package txlog
 
 import (
-	"crypto/sha256"
 	"maps"
 	"slices"
 
@@ -18,10 +17,12 @@ func (c *Copy) head() []byte {
 	e.bytes(c.genesis.Encode())
 	e.bytes(c.last.Raw())
 	e.members(c.members)
+	e.hash(c.waiting.gone)
 	e.number(uint64(len(c.effects)))
 	for i := range c.effects {
 		e.pending(&c.effects[i])
 	}
+	e.hash(c.kept.gone)
 	e.number(uint64(len(c.order)))
 	for _, of := range c.order {
 		e.result(of)
@@ -43,7 +44,8 @@ func (c *Copy) Child(g Genesis) (*Copy, error) {
 		return nil, err
 	}
 	child := NewCopy(g, c.make)
-	child.state, child.results, child.order, child.sum, child.effects = c.make(), maps.Clone(c.results), slices.Clone(c.order), c.sum, slices.Clone(c.effects)
+	child.state, child.results, child.order, child.kept = c.make(), maps.Clone(c.results), slices.Clone(c.order), c.kept
+	child.effects, child.waiting = slices.Clone(c.effects), c.waiting
 	if err := child.state.Restore(c.state.Snapshot()); err != nil {
 		return nil, err
 	}
@@ -96,14 +98,16 @@ func Restore(snapshot []byte, makeState func() State) (*Copy, error) {
 // restore reads what comes after genesis and record.
 func (c *Copy) restore(d *decoder) error {
 	c.members, c.changed = d.members(), c.at.Index
+	c.waiting = newQueue(d.hash())
 	for range d.count(limits.MostPending, "effects") {
 		if p := d.pending(); d.err == nil {
 			c.wait(p)
 		}
 	}
+	c.kept = newQueue(d.hash())
 	for range d.count(limits.MostRetention, "results") {
 		if of := d.result(); d.err == nil {
-			of.sum = sha256.Sum256(c.item(&of))
+			of.sum = c.sumOf(&of)
 			c.remember(&of)
 		}
 	}

@@ -82,12 +82,12 @@ func TestSnapshotsThatNoCopyHas(t *testing.T) {
 	} {
 		c, _ := sampleLog(t)
 		spoil(c)
-		c.sum = Sum{}
+		c.kept, c.waiting = newQueue(c.kept.gone), newQueue(c.waiting.gone)
 		for _, of := range c.order {
-			c.sum.Add(c.item(of))
+			c.kept.add(c.sumOf(of))
 		}
 		for _, p := range c.effects {
-			c.sum.Add(p.encode())
+			c.waiting.add(p.sum())
 		}
 		c.last = says(t, c, c.last.Entry)
 		if _, err := Restore(c.Snapshot(), newToy); !errors.Is(err, ErrMalformed) {
@@ -98,6 +98,16 @@ func TestSnapshotsThatNoCopyHas(t *testing.T) {
 		"another member":  func(c *Copy) { c.members = c.genesis.Members },
 		"an older record": func(c *Copy) { c.last = after(t, mustLog(t)[:3]).last },
 		"no record":       func(c *Copy) { c.last = Record{} },
+		"a result that is forgotten too early": func(c *Copy) {
+			c.kept.drop(c.order[0].sum)
+			c.order = c.order[1:]
+		},
+		"an effect that nobody has performed": func(c *Copy) {
+			c.waiting.drop(c.effects[0].sum())
+			c.effects = c.effects[1:]
+		},
+		"other results before it": func(c *Copy) { c.kept.gone[0]++ },
+		"other effects before it": func(c *Copy) { c.waiting.gone[0]++ },
 	} {
 		c, _ := sampleLog(t)
 		spoil(c)

@@ -25,7 +25,7 @@ type State interface { //nolint:interfacebloat // what the log asks of a state i
 	View() View
 	// Hash returns the hash of the whole state. It is kept while diffs are applied, since it is asked for after each entry. Nobody may
 	// find two states with one hash, also if all that is in them is of one's own choice: any node may serve the state to others, and
-	// this hash is all that a member signs of it. Sum is such a hash.
+	// this hash is all that a member signs of it. Tree is such a hash.
 	Hash() Hash
 	// Snapshot returns the whole state as bytes, MostState at most. A goal that would make it larger has to fail.
 	Snapshot() []byte

@@ -14,7 +14,7 @@ import (
 // not hear that it has to.
 type toy struct {
 	texts map[string]string
-	sum   Sum
+	tree  Tree
 }
 
 func newToy() State { return &toy{texts: map[string]string{}} }
@@ -63,10 +63,10 @@ func (s *toy) Apply(diff []byte) error {
 		return fault(ErrDiff, "%s is %q", part[0], before)
 	}
 	if is {
-		s.sum.Remove(item(part[0], before))
+		s.tree.Remove(item(part[0], before))
 	}
 	s.texts[part[0]] = part[2]
-	s.sum.Add(item(part[0], part[2]))
+	s.tree.Add(item(part[0], part[2]))
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (s *toy) Query(query []byte, budget *Budget) ([]byte, error) {
 	return []byte(s.texts[string(query)]), nil
 }
 
-func (s *toy) Hash() Hash { return s.sum.Hash() }
+func (s *toy) Hash() Hash { return s.tree.Hash() }
 
 func (s *toy) Snapshot() []byte {
 	var out [][]byte
@@ -100,7 +100,7 @@ func (s *toy) Snapshot() []byte {
 }
 
 func (s *toy) Restore(snapshot []byte) error {
-	s.texts, s.sum = map[string]string{}, Sum{}
+	s.texts, s.tree = map[string]string{}, Tree{}
 	for part := range bytes.SplitSeq(snapshot, []byte{1}) {
 		if len(snapshot) == 0 {
 			break
@@ -110,7 +110,7 @@ func (s *toy) Restore(snapshot []byte) error {
 			return fault(ErrMalformed, "no text")
 		}
 		s.texts[name] = text
-		s.sum.Add(item(name, text))
+		s.tree.Add(item(name, text))
 	}
 	return nil
 }

@@ -16,5 +16,5 @@ func Check(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer func() { _ = s.Close(context.Background()) }()
-	return pg.Locked(ctx, base, checkSchema(ctx, s.Conn()))
+	return pg.Locked(ctx, base, Tables.Check(ctx, s.Conn()))
 }

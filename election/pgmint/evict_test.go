@@ -15,7 +15,6 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/runtest"
@@ -86,7 +85,7 @@ func TestAPreparedFenceIsNamed(t *testing.T) {
 	server := pgtest.Own(t, postmaster.Config{Settings: map[string]string{"max_prepared_transactions": "4"}})
 	url := server.URL("postgres")
 	c := pgtest.Connect(t, pg.Config{URL: url})
-	if err := migrate.Up(t.Context(), c, migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
+	if err := pgmint.Tables.Up(t.Context(), c, nil); err != nil {
 		t.Fatal(err)
 	}
 	m := newMint(t, url)

@@ -103,7 +103,7 @@ const channelAndTableSQL = `SELECT current_setting('max_locks_per_transaction'):
 
 // admit checks the schema, the names and the lock budget before the session takes any lock.
 func (s *session) admit(ctx context.Context) error {
-	if err := checkSchema(ctx, s.pg.Conn()); err != nil {
+	if err := Tables.Check(ctx, s.pg.Conn()); err != nil {
 		return err
 	}
 	var table int

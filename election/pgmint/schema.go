@@ -5,8 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,45 +15,11 @@ import (
 //go:embed migrations/*.sql
 var files embed.FS
 
-// SchemaMin and SchemaMax are the oldest and the newest schema version that this program knows. It
-// also works with SchemaMax+1, since schema N works with programs N and N − 1.
-const (
-	SchemaMin = 5
-	SchemaMax = 5
-)
-
-// Migrations returns the SQL files of the schema.
-func Migrations() fs.FS { return migrate.Folder(files) }
+// Tables are those of the election.
+var Tables = migrate.Tables{Wing: "election", Files: migrate.Folder(files), Oldest: 4, Missing: "schema conch", Present: "the schema conch is", Guard: refuseHeld}
 
 // SchemaError says that this program does not work with the schema's version; 0 is no schema.
-type SchemaError struct{ Version int }
-
-func (e *SchemaError) Error() string { return known.Refusal(e.Version) }
-
-var known = migrate.Range{Min: SchemaMin, Max: SchemaMax, Missing: "schema conch", Present: "the schema conch is"}
-
-// checkSchema returns a *[SchemaError] if this program does not work with the schema.
-func checkSchema(ctx context.Context, conn *pgx.Conn) error {
-	version, err := migrate.Version(ctx, conn, migrate.Set{})
-	if err == nil && !known.Fits(version) {
-		err = &SchemaError{Version: version}
-	}
-	return err
-}
-
-// SchemaStatus lists the migrations, applied or not.
-type SchemaStatus struct {
-	Current    int         `json:"current"`
-	Latest     int         `json:"latest"`
-	Migrations []Migration `json:"migrations"`
-}
-
-// Migration is one step of the schema; AppliedAt is nil if it is not applied.
-type Migration struct {
-	Version   int        `json:"version"`
-	Name      string     `json:"name"`
-	AppliedAt *time.Time `json:"applied_at"`
-}
+type SchemaError = migrate.VersionError
 
 // Up migrates the schema to the latest version. Several processes may call it at once.
 func Up(ctx context.Context, cfg Config, progress func(string)) error {
@@ -69,7 +33,7 @@ func Up(ctx context.Context, cfg Config, progress func(string)) error {
 		if err != nil {
 			return err
 		}
-		return migrate.Up(ctx, conn, migrate.Set{Files: Migrations()}, progress)
+		return Tables.Up(ctx, conn, progress)
 	})
 }
 
@@ -81,17 +45,14 @@ func (e *HeldError) Error() string {
 }
 
 // Down removes the schema except for the leaderships and their history, so that a later Up goes on
-// from their epochs. Its errors are those of [RefuseHeld], and those of the database.
+// from their epochs. It returns a *[HeldError] while any holder lives, or a *[BlockedError] while
+// transactions use conch.leadership.
 func Down(ctx context.Context, cfg Config, progress func(string)) error {
-	return pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {
-		return migrate.Down(ctx, conn, migrate.Removal{Set: migrate.Set{Files: Migrations()}, Guard: RefuseHeld, Progress: progress})
-	})
+	return pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error { return migrate.Down(ctx, conn, progress, Tables) })
 }
 
-// RefuseHeld guards the removal of tables that leaders use. It returns a *[HeldError] while any
-// holder lives, or a *[BlockedError] while transactions use conch.leadership; otherwise it keeps
-// every candidate from leading until tx ends.
-func RefuseHeld(ctx context.Context, tx pgx.Tx) error {
+// refuseHeld keeps every candidate from leading until tx ends, if nobody leads.
+func refuseHeld(ctx context.Context, tx pgx.Tx) error {
 	// Check before the lock too: while LOCK waits, every fence and every bid waits behind it.
 	if err := refuseHolder(ctx, tx); err != nil {
 		return err
@@ -133,21 +94,4 @@ func refuseHolder(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}
 	return err
-}
-
-// Status reports which migrations are applied.
-func Status(ctx context.Context, cfg Config) (SchemaStatus, error) {
-	var s SchemaStatus
-	err := pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {
-		all, err := migrate.Status(ctx, conn, migrate.Set{Files: Migrations()})
-		for _, m := range all {
-			s.Latest = max(s.Latest, m.Version)
-			if m.AppliedAt != nil {
-				s.Current = max(s.Current, m.Version)
-			}
-			s.Migrations = append(s.Migrations, Migration{Version: m.Version, Name: m.Name, AppliedAt: m.AppliedAt})
-		}
-		return err
-	})
-	return s, err
 }

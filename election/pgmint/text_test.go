@@ -9,7 +9,6 @@ import (
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -21,7 +20,7 @@ func TestNothingSaidFailsAWrite(t *testing.T) {
 			t.Parallel()
 			db := pgtest.Empty(t, encoding)
 			c := pgtest.Connect(t, pg.Config{URL: db.URL})
-			if err := migrate.Up(t.Context(), c, migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
+			if err := pgmint.Tables.Up(t.Context(), c, nil); err != nil {
 				t.Fatal(err)
 			}
 			a := candidate(t, newMint(t, db.URL), "a", unhurried, mint.Strict)
@@ -45,7 +44,7 @@ func TestNothingSaidFailsAWrite(t *testing.T) {
 func TestNamesThatTheEncodingDoesNotHave(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Empty(t, "LATIN1")
-	if err := migrate.Up(t.Context(), db.Connect(t), migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
+	if err := pgmint.Tables.Up(t.Context(), db.Connect(t), nil); err != nil {
 		t.Fatal(err)
 	}
 	m := newMint(t, db.URL)

@@ -9,9 +9,9 @@ import (
 // TriggerSQL returns the statement, on one line, that restores a missing or disabled trigger of
 // the schema and does nothing else. It is empty for an unknown name.
 func TriggerSQL(name string) (sql string) {
-	names, _ := fs.Glob(Migrations(), "*.up.sql") // in order; the files are embedded
+	names, _ := fs.Glob(Tables.Files, "*.up.sql") // in order; the files are embedded
 	for _, file := range names {
-		text, _ := fs.ReadFile(Migrations(), file)
+		text, _ := fs.ReadFile(Tables.Files, file)
 		for _, f := range triggerText.FindAllStringSubmatch(string(text), -1) {
 			if f[1] == name {
 				sql = "CREATE OR REPLACE TRIGGER " + strings.Join(strings.Fields(f[1]+f[2]), " ")

@@ -54,7 +54,7 @@ func (s *sentRequest) send(ctx context.Context, cfg pgmint.Config) (err error) {
 			_ = s.conn.Close(context.WithoutCancel(ctx))
 		}
 	}()
-	if _, err := s.conn.Exec(ctx, `LISTEN `+requestChannel); err != nil {
+	if _, err := pg.ListenOn(ctx, s.conn, requestChannel); err != nil { // await looks again and again
 		return err
 	}
 	o := Observer{conn: s.conn, cfg: cfg}

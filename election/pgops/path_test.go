@@ -123,7 +123,7 @@ func tryCommands(t *testing.T, ownerURL, nodeURL, observerURL string) {
 	if err := pgops.Advance(t.Context(), owner, "never led", 9, "ops"); err != nil {
 		t.Error(err)
 	}
-	if _, err := pgmint.Status(t.Context(), owner); err != nil {
+	if err := pgmint.Check(t.Context(), owner); err != nil {
 		t.Error(err)
 	}
 	o := observe(t, observerURL)

@@ -28,7 +28,7 @@ const mostName, mostSeats, mostEntries = 100, 10_000, 30_000 // so a snapshot ha
 // its address.
 type state struct {
 	texts map[string]string
-	sum   txlog.Sum
+	tree  txlog.Tree
 }
 
 type event struct{ Seats, Taken int }
@@ -128,14 +128,14 @@ func (s *state) Apply(diff []byte) error {
 	return nil
 }
 
-// set makes one change, and keeps the sum.
+// set makes one change, and keeps the tree.
 func (s *state) set(key, before, after string) {
 	if before != "" {
-		s.sum.Remove(item(key, before))
+		s.tree.Remove(item(key, before))
 		delete(s.texts, key)
 	}
 	if after != "" {
-		s.sum.Add(item(key, after))
+		s.tree.Add(item(key, after))
 		s.texts[key] = after
 	}
 }
@@ -163,7 +163,7 @@ func (s *state) Query(query []byte, budget *txlog.Budget) ([]byte, error) {
 }
 
 // Hash implements txlog.State.
-func (s *state) Hash() txlog.Hash { return s.sum.Hash() }
+func (s *state) Hash() txlog.Hash { return s.tree.Hash() }
 
 // Snapshot implements txlog.State.
 func (s *state) Snapshot() []byte { return []byte(Machine + form(s.texts)) }

@@ -14,7 +14,7 @@ func ListenHushed(ctx context.Context, c Config, channels []string, funcs Listen
 	if err != nil {
 		return err
 	}
-	l := &listener{parsed: parsed, sql: listenSQL(channels), funcs: funcs, hushed: after}
+	l := &listener{parsed: parsed, channels: channels, funcs: funcs, hushed: after}
 	return l.run(ctx)
 }
 

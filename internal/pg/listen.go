@@ -39,25 +39,37 @@ func Listen(ctx context.Context, c Config, channels []string, funcs ListenFuncs)
 	if err != nil {
 		return err
 	}
-	l := &listener{parsed: parsed, sql: listenSQL(channels), funcs: funcs, hushed: hushed}
+	l := &listener{parsed: parsed, channels: channels, funcs: funcs, hushed: hushed}
 	return l.run(ctx)
 }
 
 type listener struct {
-	parsed *pgx.ConnConfig
-	sql    string
-	funcs  ListenFuncs
-	hushed time.Duration
+	parsed   *pgx.ConnConfig
+	channels []string
+	funcs    ListenFuncs
+	hushed   time.Duration
 }
 
-// listenSQL takes one round trip. Its keepalives free the backend of a listener that vanished.
-func listenSQL(channels []string) string {
-	var sql strings.Builder
-	sql.WriteString("SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3")
-	for _, channel := range channels {
-		sql.WriteString("; LISTEN " + pgx.Identifier{channel}.Sanitize())
+// alive frees the backend of a listener that vanished.
+const alive = "SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3"
+
+// shortSQL asks whether the queue of notifications has fewer than 10,000 pages, of which it has a million at most before Postgres 17. A
+// server has a new listener read all that waits. With a queue that is full this takes minutes, in a transaction that nobody can cancel
+// and that goes on when its client has given up: each try would leave a session that keeps the queue full.
+const shortSQL = `SELECT pg_notification_queue_usage() * coalesce(current_setting('max_notify_queue_pages', true)::float8, 1048575) < 10000`
+
+// ListenOn has a connection listen to channels, and reports whether it does: where the queue of notifications is long it does not, and
+// the caller polls.
+func ListenOn(ctx context.Context, conn *pgx.Conn, channels ...string) (listens bool, err error) {
+	if err := conn.QueryRow(ctx, shortSQL, pgx.QueryExecModeSimpleProtocol).Scan(&listens); err != nil || !listens {
+		return false, err
 	}
-	return sql.String()
+	var sql strings.Builder
+	for _, channel := range channels {
+		sql.WriteString("LISTEN " + pgx.Identifier{channel}.Sanitize() + ";")
+	}
+	_, err = conn.Exec(ctx, sql.String())
+	return err == nil, err
 }
 
 func (l *listener) run(ctx context.Context) error {
@@ -89,11 +101,23 @@ func (l *listener) line(ctx context.Context) (up bool, err error) {
 		return false, err
 	}
 	defer leave(conn)
-	if err := l.within(ctx, func(ctx context.Context) error {
-		_, err := conn.Exec(ctx, l.sql)
+	err = l.within(ctx, func(ctx context.Context) error {
+		_, err := conn.Exec(ctx, alive)
 		return err
-	}); err != nil {
-		return false, err
+	})
+	for listens := false; !listens; {
+		if err == nil {
+			err = l.within(ctx, func(ctx context.Context) (err error) {
+				listens, err = ListenOn(ctx, conn, l.channels...)
+				return err
+			})
+		}
+		if err == nil && !listens {
+			err = pause.For(ctx, l.hushed)
+		}
+		if err != nil {
+			return false, err
+		}
 	}
 	if l.funcs.Up != nil {
 		l.funcs.Up()

@@ -3,6 +3,7 @@ package pg_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,13 @@ type ear struct {
 }
 
 func listen(t *testing.T, cfg pg.Config, hushed time.Duration, channels ...string) *ear {
+	t.Helper()
+	e := begin(t, cfg, hushed, channels...)
+	e.isUp(t, 1)
+	return e
+}
+
+func begin(t *testing.T, cfg pg.Config, hushed time.Duration, channels ...string) *ear {
 	t.Helper()
 	e := &ear{heard: make(chan string, 100)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -37,7 +45,6 @@ func listen(t *testing.T, cfg pg.Config, hushed time.Duration, channels ...strin
 			}
 		})
 	})
-	e.isUp(t, 1)
 	return e
 }
 
@@ -100,6 +107,47 @@ func TestListenHearsAllItsChannels(t *testing.T) {
 	notify(t, db, `odd "name"`, "b")
 	e.hears(t, "one=a")
 	e.hears(t, `odd "name"=b`)
+}
+
+// A server has a new listener read the whole queue of notifications, and goes on with it when its client has given up. So nobody begins
+// to listen while the queue is long, and one session waits until it is short.
+func TestALongQueueIsNotListenedTo(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	admin := db.Connect(t)
+	full := func(usage string) {
+		t.Helper()
+		if _, err := admin.Exec(t.Context(), `CREATE OR REPLACE FUNCTION pg_catalog.pg_notification_queue_usage() RETURNS float8 LANGUAGE sql VOLATILE AS 'SELECT `+usage+`::float8'`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := admin.Exec(t.Context(), `SET allow_system_table_mods = on; ALTER FUNCTION pg_catalog.pg_notification_queue_usage() RENAME TO conch_test_usage`); err != nil {
+		t.Fatal(err)
+	}
+	full("0.1")
+	e := begin(t, db.Config(), time.Second, "one")
+	asks := func() (pids []int32, queries string) {
+		t.Helper()
+		if err := admin.QueryRow(t.Context(), `SELECT array_agg(pid), coalesce(string_agg(query, '; '), '') FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`).Scan(&pids, &queries); err != nil {
+			t.Fatal(err)
+		}
+		return pids, queries
+	}
+	var first time.Time
+	pgtest.Eventually(t, patience, "it has asked for a while how long the queue is", func() bool {
+		if _, queries := asks(); first.IsZero() && strings.Contains(queries, "queue_usage") {
+			first = time.Now()
+		}
+		return !first.IsZero() && time.Since(first) > 500*time.Millisecond
+	})
+	if pids, queries := asks(); len(pids) != 1 && e.down.Load() == 0 || strings.Contains(queries, "LISTEN") || e.ups.Load() > 0 {
+		t.Errorf("the sessions %v ask %q, up %d times; want one that does not listen", pids, queries, e.ups.Load())
+	}
+	full("0.001")
+	e.isUp(t, 1)
+	notify(t, db, "one", "a")
+	e.hears(t, "one=a")
 }
 
 // S25: Listen reconnects, and calls Up after each connect.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgpool"
 	"github.com/conchhq/conch/pending/internal/rules"
 )
@@ -45,14 +44,8 @@ func (d *Database) Store(chainID, creator string) *Store {
 	return &Store{db: d, cfg: config{Chain: chainID, Creator: creator}, pool: d.pools.Writers}
 }
 
-// Check returns a [*SchemaError] if this program cannot work with the tables.
-func (d *Database) Check(ctx context.Context) error {
-	version, err := migrate.Version(ctx, d.pools.Writers, Migrations())
-	if err == nil && !known.Fits(version) {
-		err = &SchemaError{Version: version}
-	}
-	return err
-}
+// Check returns an error that says why if this program cannot work with the tables.
+func (d *Database) Check(ctx context.Context) error { return Tables.Check(ctx, d.pools.Writers) }
 
 // Listen calls waits for each account that has something to do, on its own connection, until ctx
 // ends. After each connecting, also again, it calls missed: notifications may be lost.

@@ -17,10 +17,7 @@ func (s *Store) InIntake() int {
 	return len(s.intake.waiting)
 }
 
-const (
-	MaxWaiting = maxWaiting
-	SchemaMax  = schemaMax
-)
+const MaxWaiting = maxWaiting
 
 // OpenWide is like Open, with connections that keep the search_path they find, as behind a pooler.
 func OpenWide(ctx context.Context, cfg pg.Config, most int) (*Database, error) {

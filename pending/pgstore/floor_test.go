@@ -2,7 +2,6 @@ package pgstore_test
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pendingtest"
-	"github.com/conchhq/conch/pending/pgstore"
 )
 
 // open returns the nonces that are not final, as the rows say, without any floor.
@@ -194,32 +192,6 @@ func TestAFloorFollows(t *testing.T) {
 	if got := s.floor(); got != many {
 		t.Errorf("above all that is final the floor is %d, want that of the newest, %d", got, many)
 	}
-}
-
-// The migration finds the floors, and its way back leaves tables with which the program before works.
-func TestTheMigrationOfFloors(t *testing.T) {
-	t.Parallel()
-	s := shelfWithFinal(t, 10, 3)
-	s.write(changed(pending.InBlock, 3, 4))
-	step := func(way string) {
-		t.Helper()
-		sql, err := fs.ReadFile(pgstore.Migrations().Files, "0008_floors."+way+".sql")
-		if err != nil {
-			t.Fatal(err)
-		}
-		run(t, s.conn, string(sql))
-	}
-	step("down")
-	s.opened(2)
-	var indexed bool
-	if err := s.conn.QueryRow(t.Context(), `SELECT to_regclass('conch.pending_transactions_open') IS NOT NULL AND to_regclass('conch.pending_floors') IS NULL`).Scan(&indexed); err != nil || !indexed {
-		t.Errorf("the index of open slots is back: %v, error %v", indexed, err)
-	}
-	step("up")
-	if got := s.floor(); got != 2 {
-		t.Errorf("after the migration the floor is %d, want 2", got)
-	}
-	s.loadsWhatIsOpen("after the migration")
 }
 
 // Each change of a slot's state is written in place: no index gets a new entry. The server is the test's own: on the shared

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 // made creates the tables in a database.
 func made(ctx context.Context, conn *pgx.Conn) error {
-	if err := pgstore.Up(ctx, conn, nil); err != nil {
+	if err := pgstore.Tables.Up(ctx, conn, nil); err != nil {
 		return err
 	}
 	_, err := conn.Exec(ctx, standIn)

@@ -1,13 +1,9 @@
 package pgstore_test
 
 import (
-	"context"
 	"errors"
-	"io/fs"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
@@ -15,15 +11,6 @@ import (
 	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
-
-// SchemaMax is the version of the newest migration.
-func TestTheNewestMigrationIsKnown(t *testing.T) {
-	t.Parallel()
-	files, err := fs.Glob(pgstore.Migrations().Files, "*.up.sql")
-	if err != nil || len(files) != pgstore.SchemaMax {
-		t.Errorf("%d migrations, error %v; SchemaMax is %d, want the same", len(files), err, pgstore.SchemaMax)
-	}
-}
 
 // The tables cannot be removed while jobs have not ended. Without them a program says what is missing.
 func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
@@ -33,15 +20,11 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := s.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	down := func() error {
-		return migrate.Down(t.Context(), conn, migrate.Removal{Set: pgstore.Migrations(), Guard: func(ctx context.Context, tx pgx.Tx) error {
-			return pgstore.RefuseJobs(ctx, tx)
-		}})
-	}
+	down := func() error { return migrate.Down(t.Context(), conn, nil, pgstore.Tables) }
 	id := scan[int64](t, conn, `SELECT conch.job_add('q', 'work')`)
 	kill(t, conn, 1)
-	var jobs *pgstore.JobsError
-	if err := down(); !errors.As(err, &jobs) || jobs.Open+jobs.Dead != 2 {
+	var open *migrate.OpenError
+	if err := down(); !errors.As(err, &open) || open.Open[0]+open.Open[1] != 2 {
 		t.Errorf("with jobs: %v", err)
 	}
 	run(t, conn, `DELETE FROM conch.job_ready`)
@@ -49,9 +32,9 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := down(); err != nil {
 		t.Fatalf("job %d: %v", id, err)
 	}
-	var schema *pgstore.SchemaError
+	var schema *migrate.VersionError
 	if err := s.Check(t.Context()); !errors.As(err, &schema) || schema.Version != 0 {
-		t.Errorf("without tables: %v, want a SchemaError", err)
+		t.Errorf("without tables: %v, want a VersionError", err)
 	}
 	if n := scan[int](t, conn, `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'conch' AND c.relname ~ '^(cron|job|slot)'`); n != 0 {
 		t.Errorf("%d things are left", n)
@@ -59,7 +42,7 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := pgstore.Status(t.Context(), conn); err != nil || len(all) != pgstore.SchemaMax || all[0].AppliedAt == nil {
+	if all, err := pgstore.Tables.Status(t.Context(), conn); err != nil || len(all) != pgstore.Tables.Newest() || all[0].AppliedAt == nil {
 		t.Errorf("the status is %+v, %v", all, err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgpool"
 	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/internal/core"
@@ -43,14 +42,8 @@ func Open(ctx context.Context, at Connection, most int) (*Store, error) {
 // Close closes the connections after the statements under way have ended.
 func (s *Store) Close() { s.pools.Close() }
 
-// Check returns a [*SchemaError] if this program cannot work with the tables.
-func (s *Store) Check(ctx context.Context) error {
-	version, err := migrate.Version(ctx, s.pools.Readers, Migrations())
-	if err == nil && !known.Fits(version) {
-		err = &SchemaError{Version: version}
-	}
-	return err
-}
+// Check returns an error that says why if this program cannot work with the tables.
+func (s *Store) Check(ctx context.Context) error { return Tables.Check(ctx, s.pools.Readers) }
 
 // Read implements [schedule.Store].
 func (s *Store) Read(ctx context.Context, r schedule.Read) (out schedule.Loaded, err error) {

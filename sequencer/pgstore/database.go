@@ -12,7 +12,6 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgpool"
 	"github.com/conchhq/conch/sequencer"
 )
@@ -32,14 +31,8 @@ func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
 // Close closes the connections after the statements under way have ended.
 func (d *Database) Close() { d.pools.Close() }
 
-// Check returns a [*SchemaError] if this program cannot work with the tables.
-func (d *Database) Check(ctx context.Context) error {
-	version, err := migrate.Version(ctx, d.pools.Writers, Migrations())
-	if err == nil && !known.Fits(version) {
-		err = &SchemaError{Version: version}
-	}
-	return err
-}
+// Check returns an error that says why if this program cannot work with the tables.
+func (d *Database) Check(ctx context.Context) error { return Tables.Check(ctx, d.pools.Writers) }
 
 // Begin returns the store of a node that starts as the leader of the token's scope. It waits for a write of an earlier
 // start that is under way, and makes all others fail: what the new store loads is then all that there is. The error wraps

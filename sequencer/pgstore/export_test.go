@@ -4,22 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/sequencer/internal/grants"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
-
-// SchemaMax is the newest version that this program knows.
-const SchemaMax = schemaMax
-
-// Status returns the migrations, and when each was applied.
-func Status(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error) {
-	return migrate.Status(ctx, conn, Migrations())
-}
 
 // OpenWide is like Open, with connections that keep the search_path they find, as behind a pooler.
 func OpenWide(ctx context.Context, cfg pg.Config, most int) (*Database, error) {

@@ -1,12 +1,8 @@
 package pgstore_test
 
 import (
-	"context"
 	"errors"
-	"io/fs"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -15,15 +11,6 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
 )
-
-// SchemaMax is the version of the newest migration.
-func TestTheNewestMigrationIsKnown(t *testing.T) {
-	t.Parallel()
-	files, err := fs.Glob(pgstore.Migrations().Files, "*.up.sql")
-	if err != nil || len(files) != pgstore.SchemaMax {
-		t.Errorf("%d migrations, error %v; SchemaMax is %d, want the same", len(files), err, pgstore.SchemaMax)
-	}
-}
 
 // The tables cannot be removed while an intent or a dispatch is open: a grant may have left. Without them a program says
 // what is missing.
@@ -37,13 +24,9 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	}
 	s := begin(t, d, 1)
 	everything(t, s)
-	down := func() error {
-		return migrate.Down(t.Context(), conn, migrate.Removal{Set: pgstore.Migrations(), Guard: func(ctx context.Context, tx pgx.Tx) error {
-			return pgstore.RefuseOpen(ctx, tx)
-		}})
-	}
-	var open *pgstore.OpenError
-	if err := down(); !errors.As(err, &open) || *open != (pgstore.OpenError{Intents: 1, Dispatches: 1}) {
+	down := func() error { return migrate.Down(t.Context(), conn, nil, pgstore.Tables) }
+	var open *migrate.OpenError
+	if err := down(); !errors.As(err, &open) || open.Open != [2]int{1, 1} {
 		t.Errorf("with open work: %v, want an OpenError with one of each", err)
 	}
 	write(t, s, core.Change{Contract: "k", Over: []ledger.Intent{{Owner: "x", Sequence: number(1)}}, Sender: &sender.Store{Results: []sender.Result{{Sequence: number(1)}}}})
@@ -54,14 +37,14 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relname LIKE 'sequencer%' AND relname NOT LIKE 'sequencer_schema_version%'`).Scan(&left); err != nil || left > 0 {
 		t.Errorf("%d things are left, error %v", left, err)
 	}
-	var schema *pgstore.SchemaError
+	var schema *migrate.VersionError
 	if err := d.Check(t.Context()); !errors.As(err, &schema) || schema.Version != 0 {
-		t.Errorf("without tables: %v, want a SchemaError", err)
+		t.Errorf("without tables: %v, want a VersionError", err)
 	}
-	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
+	if err := pgstore.Tables.Up(t.Context(), conn, nil); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := pgstore.Status(t.Context(), conn); err != nil || len(all) != pgstore.SchemaMax || all[0].AppliedAt == nil {
+	if all, err := pgstore.Tables.Status(t.Context(), conn); err != nil || len(all) != pgstore.Tables.Newest() || all[0].AppliedAt == nil {
 		t.Errorf("the status is %+v, %v", all, err)
 	}
 	everything(t, begin(t, d, 1))

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/domain"
@@ -127,45 +126,3 @@ func TestTrimReadsWhatItForgets(t *testing.T) {
 
 // last is the number of an intent as it is stored.
 func last(n uint64) []byte { b := number(n).Bytes(); return b[:] }
-
-// Tables of the version before have contents of which nothing is known but the states that are there. Of the others nobody knows
-// whether they have landed: they are kept for a span from then on, and what a start reads is kept. Those of the last day may be in
-// flight, and become final under a program of before that still runs, which does not note it: they are kept.
-func TestContentsOfBefore(t *testing.T) {
-	t.Parallel()
-	db := pgtest.New(t)
-	d := opened(t, db.Config())
-	s := begin(t, d, 1)
-	write(t, s, many(0, 4, func(c *core.Change, owner *sender.Store, b *book.Change, n int) {
-		insert(c, owner, &book.Change{}, n)
-		if n != 3 {
-			owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n)), Confirmed: true, Assembled: hashed(n)})
-			c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
-		}
-		if n == 0 {
-			b.Added = append(b.Added, domain.State{ID: ledger.StateID(hashed(n)), Assembled: hashed(n)})
-		}
-	}))
-	conn := db.Connect(t)
-	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: pgstore.Migrations(), To: 1}); err != nil {
-		t.Fatal(err)
-	}
-	run(t, conn, `UPDATE conch.sequencer_attempts SET created_at = created_at - interval '2 days' WHERE assembled IN ($1, $2, $3)`, name(0), name(1), name(3))
-	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
-		t.Fatal(err)
-	}
-	d = opened(t, db.Config()) // the statements are prepared anew
-	s = begin(t, d, 1)
-	if n, err := trims(t, s, time.Hour, 9); n != (sequencer.Trimmed{}) || err != nil {
-		t.Errorf("%+v are forgotten within the hour, error %v", n, err)
-	}
-	if n, err := trims(t, s, 0, 9); n != (sequencer.Trimmed{Intents: 3, Attempts: 1}) || err != nil {
-		t.Errorf("%+v are forgotten, error %v; want three intents and the contents of one", n, err)
-	}
-	got, err := s.Attempts(t.Context(), "k", []ledger.Hash{hashed(0), hashed(1), hashed(2), hashed(3)})
-	if len(got) != 3 || err != nil || len(load(t, s).Intents) != 1 {
-		t.Errorf("%d contents are there, error %v; want those of the state, of the last day, and of the open intent", len(got), err)
-	}
-}
-
-func name(n int) []byte { h := hashed(n); return h[:] }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/transport/internal/links"
 )
 
 // Roamer is a node that is connected with nobody until one of two connects. It is safe for concurrent use.
 type Roamer struct {
 	*Endpoint
 	key [32]byte
-	log *transport.LinkLog
+	log *links.Log
 
 	// Guarded by the network's mutex.
 	up    map[string]*connection
@@ -45,7 +46,7 @@ type call struct{ address string }
 func (n *Network) Roam(name string, key [32]byte) *Roamer {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r := &Roamer{key: key, log: transport.NewLinkLog(), up: map[string]*connection{}, calls: map[string]*call{}}
+	r := &Roamer{key: key, log: links.New(), up: map[string]*connection{}, calls: map[string]*call{}}
 	r.Endpoint = n.add(name)
 	r.roamer = r
 	return r

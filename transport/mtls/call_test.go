@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/transport/internal/links"
 )
 
 // meeting is node a before a peer b, without sockets: the moments in which calls of both meet.
@@ -24,7 +25,7 @@ func newMeeting(t *testing.T, self, other string) meeting {
 	p := newPeer(other, "", Config{}.withDefaults())
 	return meeting{t: t, b: p, Endpoint: &Endpoint{
 		cfg: Config{Self: self, Roam: true}, peers: map[string]*peer{other: p}, conns: map[*tls.Conn]*conn{}, lines: map[string]*line{},
-		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*conn]bool{}, calls: map[string]*call{}, guests: newGuests(),
+		links: links.New(), sessions: map[string]*session{}, leaving: map[*conn]bool{}, calls: map[string]*call{}, guests: newGuests(),
 	}}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/transport/internal/links"
 )
 
 // Endpoint is a node's place in a network of processes. It is safe for concurrent use.
@@ -24,8 +25,8 @@ type Endpoint struct {
 	now      func() time.Time // by which certificates are judged
 	every    time.Duration    // see look
 
-	reloading sync.Mutex         // held by Reload, and before mu
-	links     *transport.LinkLog // with Config.Roam, as all below that says so
+	reloading sync.Mutex // held by Reload, and before mu
+	links     *links.Log // with Config.Roam, as all below that says so
 
 	mu        sync.RWMutex
 	latest    Config // cfg, or that of the last Reload
@@ -80,7 +81,7 @@ func New(c Config) (*Endpoint, error) {
 	e := &Endpoint{
 		cfg: c, latest: c, stamp: read, now: time.Now, every: lookEvery, listener: listener, self: self, roster: known, peers: map[string]*peer{}, conns: map[*tls.Conn]*conn{},
 		lines: map[string]*line{}, claims: map[string]transport.Claims{}, strangers: strangers{counts: map[Reason]uint64{}, named: map[Reason]uint64{}, seldom: newSeldom()},
-		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*conn]bool{}, calls: map[string]*call{}, guests: newGuests(), away: map[*tls.Conn]*away{},
+		links: links.New(), sessions: map[string]*session{}, leaving: map[*conn]bool{}, calls: map[string]*call{}, guests: newGuests(), away: map[*tls.Conn]*away{},
 		shut: make(chan struct{}),
 	}
 	for _, p := range c.Peers {

@@ -84,7 +84,7 @@ func Is(in []byte) (is bool) {
 }
 
 // Encode returns the bytes of a message. The error is of one that Decode would refuse too.
-func Encode(m Message) ([]byte, error) {
+func (m Message) Encode() ([]byte, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func TestTheFormatNeverChanges(t *testing.T) {
 	t.Parallel()
 	all := samples()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		b, err := Encode(all[name])
+		b, err := all[name].Encode()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -90,7 +90,7 @@ func TestTheFormatNeverChanges(t *testing.T) {
 func TestIs(t *testing.T) {
 	t.Parallel()
 	for name, m := range samples() {
-		b, err := Encode(m)
+		b, err := m.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestLimits(t *testing.T) {
 		"a member without a name":   {Message{id, Appoint{Names: []string{""}}}, wire.ErrMalformed},
 		"a leader's name, too long": {Message{id, Appointed{Err: txlog.NotLeaderError{Leader: long}}}, wire.ErrMalformed},
 	} {
-		if _, err := Encode(c.message); !errors.Is(err, c.want) {
+		if _, err := c.message.Encode(); !errors.Is(err, c.want) {
 			t.Errorf("%s: Encode says %v, want %v", name, err, c.want)
 		}
 		out := &wirepb.Message{Version: wire.Version}
@@ -198,7 +198,7 @@ func TestMemoryIsTakenByLength(t *testing.T) {
 // Bytes that are a message are read the same when they are sent on, and no bytes panic.
 func FuzzDecode(f *testing.F) {
 	for _, m := range samples() {
-		b, err := Encode(m)
+		b, err := m.Encode()
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		b, err := Encode(m)
+		b, err := m.Encode()
 		if err != nil {
 			t.Fatalf("%+v is not encoded: %v", m, err)
 		}

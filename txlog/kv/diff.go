@@ -3,10 +3,10 @@ package kv
 import (
 	"bytes"
 	"encoding/binary"
-	"maps"
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/conchhq/conch/txlog/internal/limits"
 )
@@ -17,34 +17,44 @@ type change struct{ key, before, after string }
 // draft is a store with changes that have not been made.
 type draft struct {
 	of  *State
-	now map[string]string
+	now []change // one of a key, without what was before; most goals have one, and none has many
 }
 
 func (d *draft) get(key string) string {
-	if v, is := d.now[key]; is {
-		return v
+	if i := d.find(key); i >= 0 {
+		return d.now[i].after
 	}
 	return d.of.get(key)
 }
 
-func (d *draft) set(key, value string) { d.now[key] = value }
+func (d *draft) set(key, value string) {
+	if i := d.find(key); i >= 0 {
+		d.now[i].after = value
+		return
+	}
+	d.now = append(d.now, change{key: key, after: value})
+}
+
+func (d *draft) find(key string) int {
+	return slices.IndexFunc(d.now, func(c change) bool { return c.key == key })
+}
 
 // diff returns what the draft changes, by key. A key that comes out as it was is not in it.
 func (d *draft) diff() ([]byte, error) {
 	var out []byte
 	size, count := d.of.size, d.of.values.count
-	for _, key := range slices.Sorted(maps.Keys(d.now)) {
-		before, after := d.of.get(key), d.now[key]
-		if before == after {
+	slices.SortFunc(d.now, func(a, b change) int { return strings.Compare(a.key, b.key) })
+	for _, c := range d.now {
+		if c.before = d.of.get(c.key); c.before == c.after {
 			continue
 		}
-		out = appendChange(out, change{key, before, after})
-		if before != "" {
-			size -= entrySize(len(key), len(before))
+		out = appendChange(out, c)
+		if c.before != "" {
+			size -= entrySize(len(c.key), len(c.before))
 			count--
 		}
-		if after != "" {
-			size += entrySize(len(key), len(after))
+		if c.after != "" {
+			size += entrySize(len(c.key), len(c.after))
 			count++
 		}
 	}

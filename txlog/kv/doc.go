@@ -36,13 +36,13 @@
 // A log needs a [txlog.State]: six methods. Its rules follow from one fact: the leader alone executes a goal, and everybody
 // else applies the diff that came of it and compares the hash. Here it is for a machine that keeps a map of texts.
 //
-// Its fields are what goals change, how much there is of it, and the sum of it, which are kept as the data changes. The items of the sum
-// are the bytes of one entry each; two entries never have the same bytes (a text in front of another one has its length before it):
+// Its fields are what goals change, how much there is of it, and the tree that hashes it, which are kept as the data changes. The items of the
+// tree are the bytes of one entry each; two entries never have the same bytes (a text in front of another one has its length before it):
 //
 //	type machine struct {
 //		texts map[string]string
 //		size  int // of all items
-//		sum   txlog.Sum
+//		tree  txlog.Tree
 //	}
 //
 //	const most = txlog.MostState / 8 // of the size: JSON may write one byte as six
@@ -79,24 +79,24 @@
 //
 // Apply makes the changes, all or none: it looks at every value before first, and answers txlog.ErrDiff, wrapped, if one is
 // not what is here, and txlog.ErrMalformed for bytes that are no diff. Then memory is wrong somewhere, and must not spread. A diff
-// of no bytes changes nothing. One function makes each change and keeps the sum, for Apply as for Restore:
+// of no bytes changes nothing. One function makes each change and keeps the tree, for Apply as for Restore:
 //
 //	func (m *machine) set(key, before, after string) {
 //		if before != "" {
-//			m.sum.Remove(item(key, before))
+//			m.tree.Remove(item(key, before))
 //			m.size -= len(item(key, before))
 //			delete(m.texts, key)
 //		}
 //		if after != "" {
-//			m.sum.Add(item(key, after))
+//			m.tree.Add(item(key, after))
 //			m.size += len(item(key, after))
 //			m.texts[key] = after
 //		}
 //	}
 //
-// Hash returns m.sum.Hash(). A member's signature covers the state by this hash alone, and any node may serve the state to others: a hash
-// of your own must be one of which nobody finds two states, however the items are chosen, so no sum and no XOR of hashes. Snapshot writes everything down, sorted, so that equal data are equal bytes (encoding/json sorts the
-// keys of a map). Restore forgets everything, the sum too, reads a snapshot and calls set for each entry: so the hash is
+// Hash returns m.tree.Hash(). A member's signature covers the state by this hash alone, and any node may serve the state to others: a hash
+// of your own must be one of which nobody finds two states, however the items are chosen, so no sum and no XOR of hashes. Snapshot writes
+// everything down, sorted, so that equal data are equal bytes (encoding/json sorts the keys of a map). Restore forgets everything, the tree too, reads a snapshot and calls set for each entry: so the hash is
 // that of what is there, and a scrub finds what memory has lost. All of them take any bytes without a panic.
 //
 // View returns the data as they are now, and its Query answers from them; what is no query is an error. Users ask a view while goals

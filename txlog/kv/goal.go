@@ -76,10 +76,14 @@ func parseOp(fields map[string]json.RawMessage) (o op, err error) {
 	if !is {
 		return o, bad("there is no operation " + strconv.Quote(o.kind) + ": it is " + operations)
 	}
-	for _, name := range sortedNames(fields) {
+	var strange []string // by name, since a goal has one fault on every node
+	for name := range fields {
 		if !slices.Contains(known, name) {
-			return o, bad(o.kind + " has no field " + strconv.Quote(name) + ": it has " + strings.Join(known, ", "))
+			strange = append(strange, name)
 		}
+	}
+	if len(strange) > 0 {
+		return o, bad(o.kind + " has no field " + strconv.Quote(slices.Min(strange)) + ": it has " + strings.Join(known, ", "))
 	}
 	if fields["key"] == nil {
 		return o, bad(`"key" is missing: ` + o.kind + ` names one, such as "key":"flags/dark"`)

@@ -10,12 +10,13 @@ import (
 // leastRead is how many bytes are read at once at least: a small store is read in one part.
 const leastRead = 8 << 10
 
-// reading reads the store as it was when it began, in the order of the keys: it has a view of it.
+// reading reads the store as it was when it began, in the order of the keys: it has a view of it. Then it computes the hash.
 type reading struct {
 	rest  []*piece // those that have not had their turn
 	at    int      // in the first of them
 	size  int      // of the snapshot
-	sum   txlog.Sum
+	count int      // of the entries
+	tree  txlog.Tree
 	bytes bool
 	out   [][]byte // what each Next has written
 	room  []byte
@@ -23,40 +24,48 @@ type reading struct {
 
 // Read implements [txlog.Gradual].
 func (s *State) Read(bytes bool) txlog.Reading {
-	return &reading{rest: s.values.view().pieces, size: s.size, bytes: bytes, out: [][]byte{[]byte(header)}}
+	return &reading{rest: s.values.view().pieces, size: s.size, count: s.values.count, bytes: bytes, out: [][]byte{[]byte(header)}}
 }
 
-// Next implements [txlog.Reading].
+// Next implements [txlog.Reading]. Three of four parts are read, and take about as long as the hashes of the last one.
 func (r *reading) Next(parts uint64) (done bool) {
-	most := max(leastRead, int(uint64(r.size)/max(1, parts)))
+	if len(r.rest) > 0 {
+		r.readOn(max(leastRead, int(uint64(r.size)/max(1, parts-parts/4))))
+		if len(r.rest) > 0 || parts > 1 && r.size > leastRead {
+			return false
+		}
+	}
+	return r.tree.Settle(r.count/int(max(1, min(parts, 1<<20)/4)) + 1)
+}
+
+// readOn reads so many bytes.
+func (r *reading) readOn(most int) {
 	var part []byte
 	if r.bytes {
 		part = make([]byte, 0, min(most, r.size)+leastRead)
 	}
-	r.sum.AddHashes(func(yield func(txlog.Hash) bool) {
-		for more := true; more && most > 0 && len(r.rest) > 0; most -= len(r.room) {
-			more = yield(r.take())
-			if r.bytes {
-				part = append(part, r.room...)
-			}
+	for ; most > 0 && len(r.rest) > 0; most -= len(r.room) {
+		r.take()
+		if r.bytes {
+			part = append(part, r.room...)
 		}
-	})
+	}
 	r.out = append(r.out, part)
-	return len(r.rest) == 0
 }
 
-// take leaves the next entry in r.room, and returns its hash.
-func (r *reading) take() txlog.Hash {
+// take leaves the next entry in r.room.
+func (r *reading) take() {
 	v := r.rest[0].held[r.at]
 	r.room = append(r.room[:0], v.entry()...)
 	if r.at++; r.at == len(r.rest[0].held) {
 		r.rest, r.at = r.rest[1:], 0
 	}
-	return sha256.Sum256(r.room)
+	key, _ := cutText(v.entry())
+	r.tree.Swap(txlog.PlaceOf(sha256.Sum256([]byte(key))), txlog.Hash{}, sha256.Sum256(r.room))
 }
 
 // Hash implements [txlog.Reading].
-func (r *reading) Hash() txlog.Hash { return r.sum.Hash() }
+func (r *reading) Hash() txlog.Hash { return r.tree.Hash() }
 
 // Snapshot implements [txlog.Reading].
 func (r *reading) Snapshot() []byte { return slices.Concat(r.out...) }

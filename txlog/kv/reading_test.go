@@ -123,7 +123,8 @@ func TestAScrubIsSpread(t *testing.T) {
 		want, at := c.Snapshot(), c.Position()
 		c.Take()
 		parts, entries := 0, 0
-		for len(s.read.rest) > 0 {
+		photo, is := c.Taken()
+		for ; !is; photo, is = c.Taken() {
 			if r := s.read; len(r.out[len(r.out)-1]) > s.size/10 || len(r.out) > parts+2 {
 				t.Fatalf("%d of %d bytes were read at once", len(r.out[len(r.out)-1]), s.size)
 			}
@@ -133,8 +134,7 @@ func TestAScrubIsSpread(t *testing.T) {
 			}
 			entries++
 		}
-		photo, is := c.Taken()
-		if !is || photo.Of.Position() != at || !bytes.Equal(photo.Bytes(), want) {
+		if photo.Of.Position() != at || !bytes.Equal(photo.Bytes(), want) {
 			t.Fatalf("the photo is of %d, or other than the copy was at %d", photo.Of.Index, at.Index)
 		}
 		if entries > 20 {
@@ -144,9 +144,25 @@ func TestAScrubIsSpread(t *testing.T) {
 	// Where the next scrub comes early, the one before ends first.
 	for range 3 {
 		before := s.read
-		if err := next(txlog.Scrubbed); err != nil || s.read == before || len(before.rest) > 0 {
+		if err := next(txlog.Scrubbed); err != nil || s.read == before || !before.tree.Settle(0) {
 			t.Fatal(len(before.rest), err)
 		}
+	}
+}
+
+// The hash of what is read is computed in parts, too, and no part takes longer than it should.
+func TestAReadingIsHashedInParts(t *testing.T) {
+	t.Parallel()
+	const parts = 20
+	r, _ := wide(2000).Read(false).(*reading)
+	all, hashing := 1, 0
+	for ; !r.Next(parts); all++ {
+		if len(r.rest) == 0 {
+			hashing++
+		}
+	}
+	if !r.tree.Settle(0) || hashing < 2 || all > parts {
+		t.Errorf("after %d parts, %d of them after all was read, it is hashed: %v", all, hashing, r.tree.Settle(0))
 	}
 }
 
@@ -154,10 +170,10 @@ func TestAScrubIsSpread(t *testing.T) {
 func TestASpreadScrubFindsWhatMemoryLost(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(s *State, key string){
-		"a value": func(s *State, key string) { s.values.lose(key, key, "j2"+s.get(key)[2:]) },
-		"a key":   func(s *State, key string) { s.values.lose(key, key+"x", s.get(key)) },
-		"both":    func(s *State, key string) { s.values.remove(key) },
-		"the sum": func(s *State, key string) { s.sum.AddHash(s.values.get(key).sum()) },
+		"a value":  func(s *State, key string) { s.values.lose(key, key, "j2"+s.get(key)[2:]) },
+		"a key":    func(s *State, key string) { s.values.lose(key, key+"x", s.get(key)) },
+		"both":     func(s *State, key string) { s.values.remove(key) },
+		"the tree": func(s *State, key string) { s.tree.Swap(0, txlog.Hash{}, s.values.get(key).sum()) },
 	} {
 		for _, key := range []string{"k00000", "k01000", "k01999"} {
 			c, s, next := scrubbed(t)

@@ -11,9 +11,9 @@ import (
 
 // State is a store of keys and values, a [txlog.State] that reads itself in parts. It is used by one goroutine at a time.
 type State struct {
-	values sorted    // by key
-	size   int       // of the snapshot
-	sum    txlog.Sum // of the entries
+	values sorted     // by key
+	size   int        // of the snapshot
+	tree   txlog.Tree // of the entries, by their keys
 }
 
 var _ txlog.Gradual = (*State)(nil)
@@ -62,7 +62,7 @@ func (s *State) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
 	if err != nil {
 		return txlog.Failed(err.Error())
 	}
-	d := draft{of: s, now: map[string]string{}}
+	d := draft{of: s}
 	results := make([]string, len(ops))
 	for i, o := range ops {
 		budget.Spend(1 + len(o.value))
@@ -109,28 +109,33 @@ func (s *State) get(key string) string {
 	return ""
 }
 
-// set replaces a value, and keeps the order, the size and the sum. It keeps nothing of the step's bytes.
+// set replaces a value, and keeps the order, the size and the tree. It keeps nothing of the step's bytes.
 func (s *State) set(c step) {
+	var before, after txlog.Hash
 	if c.at != "" {
 		s.size -= len(c.at.entry())
-		s.sum.RemoveHash(c.at.sum())
+		before = c.at.sum()
 	}
 	if len(c.after) == 0 {
 		s.values.remove(string(c.key))
-		return
+	} else {
+		var room [1 << 10]byte
+		v := newHeld(appendEntry(room[:0], c.key, c.after))
+		s.values.put(v)
+		s.size += len(v.entry())
+		after = v.sum()
 	}
-	var room [1 << 10]byte
-	v := newHeld(appendEntry(room[:0], c.key, c.after))
-	s.values.put(v)
-	s.size += len(v.entry())
-	s.sum.AddHash(v.sum())
+	s.tree.Swap(placeOf(c.key), before, after)
 }
+
+// placeOf returns the place of a key's entries in the tree.
+func placeOf(key []byte) uint64 { return txlog.PlaceOf(sha256.Sum256(key)) }
 
 // View returns the store as it is, for questions. What is shared with it is copied before it changes.
 func (s *State) View() txlog.View { return view{values: s.values.view()} }
 
 // Hash returns the hash of all keys and values.
-func (s *State) Hash() txlog.Hash { return s.sum.Hash() }
+func (s *State) Hash() txlog.Hash { return s.tree.Hash() }
 
 // header begins a snapshot. It has the version of its format.
 const header = "kv1"
@@ -175,12 +180,12 @@ func (s *State) Restore(snapshot []byte) error {
 		return malformed("it is no snapshot of " + Machine)
 	}
 	var fault error
-	s.sum.AddHashes(func(yield func(txlog.Hash) bool) { fault = s.fill(body, yield) })
+	s.tree.Fill(func(yield func(uint64, txlog.Hash) bool) { fault = s.fill(body, yield) })
 	return fault
 }
 
 // fill reads the entries of a snapshot into an empty store.
-func (s *State) fill(entries []byte, added func(txlog.Hash) bool) error {
+func (s *State) fill(entries []byte, added func(uint64, txlog.Hash) bool) error {
 	var last []byte
 	for r := (reader{rest: entries}); len(r.rest) > 0; {
 		entry := r.rest
@@ -196,7 +201,7 @@ func (s *State) fill(entries []byte, added func(txlog.Hash) bool) error {
 		v := newHeld(entry)
 		s.values.add(v)
 		s.size += len(entry)
-		if !added(v.sum()) {
+		if !added(placeOf(key), v.sum()) {
 			return nil
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgpool"
 	"github.com/conchhq/conch/txlog"
 )
@@ -39,13 +38,7 @@ func Open(ctx context.Context, at Connection, most int) (*Database, error) {
 func (d *Database) Close() { d.pools.Close() }
 
 // Check returns an error that says why if this program cannot work with the tables.
-func (d *Database) Check(ctx context.Context) error {
-	version, err := migrate.Version(ctx, d.pools.Readers, migrations())
-	if err == nil && !known.Fits(version) {
-		err = &schemaError{Version: version}
-	}
-	return err
-}
+func (d *Database) Check(ctx context.Context) error { return tables.Check(ctx, d.pools.Readers) }
 
 // Create makes a log, to which the leader of a scope appends. To make it again changes nothing; the error is ErrScope if it
 // is there with another scope. After any other error the log may be there: make it again.

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -26,18 +25,13 @@ func (d *Database) Flush(ctx context.Context) error {
 	return errors.Join(err, other)
 }
 
-// SchemaMax is the version of the newest migration that is known.
-const SchemaMax = schemaMax
-
-// Migrations returns those of the tables.
-func Migrations() migrate.Set { return migrations() }
+// Tables are those of a log.
+var Tables = tables
 
 // What the tests of the authority use.
 type (
 	Authority = dbAuthority
 	Settings  = settings
-
-	SchemaError = schemaError
 )
 
 // Authority returns the authority of a node.

@@ -10,8 +10,8 @@ import (
 const (
 	leastDelay = time.Millisecond
 	mostDelay  = 20 * time.Millisecond
-	// MeanDelay is the mean of a link's delay, the unit of the figures.
-	MeanDelay = (leastDelay + mostDelay) / 2
+	// meanDelay is the mean of a link's delay, the unit of the figures.
+	meanDelay = (leastDelay + mostDelay) / 2
 
 	stall     = 200 * time.Millisecond // the first repetition of what is lost
 	mostStall = 32 * stall
@@ -74,4 +74,4 @@ type Result struct {
 }
 
 // Delays returns a time in means of a link's delay.
-func Delays(d time.Duration) float64 { return float64(d) / float64(MeanDelay) }
+func Delays(d time.Duration) float64 { return float64(d) / float64(meanDelay) }

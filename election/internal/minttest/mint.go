@@ -11,14 +11,13 @@ import (
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // Main runs the tests of a package, each on a database with the schema of the election.
 func Main(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
+		return pgmint.Tables.Up(ctx, conn, nil)
 	})
 	pgtest.Main(m)
 }

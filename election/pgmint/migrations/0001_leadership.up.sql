@@ -66,7 +66,8 @@ CREATE TABLE conch.process (
     id          text NOT NULL,
     scopes      text[] COLLATE "C" NOT NULL,
     withdrawn   text[] COLLATE "C" NOT NULL DEFAULT '{}', -- scopes that it no longer campaigns for; see conch.enlist
-    lease_ms    bigint NOT NULL,              -- the longest of its leases
+    -- The longest of its leases: a bid after a failover reads it as a 32-bit number.
+    lease_ms    bigint NOT NULL CONSTRAINT process_lease_ms CHECK (lease_ms BETWEEN 0 AND 2147483647),
     takeover    text NOT NULL,
     locks       text NOT NULL CHECK (locks IN ('session', 'process')),
     tombstoned  boolean NOT NULL DEFAULT false, -- declared dead: bids, and heartbeats by process, fail
@@ -102,22 +103,56 @@ BEGIN
         pg_catalog.concat(NEW.scope, ':', CASE WHEN NEW.parted_at IS NULL THEN NEW.holder END, ':', NEW.epoch));
     RETURN NULL;
 END $$;
+
+-- A notification is a hint that may be lost, and must not stop what it tells of. A commit that notifies
+-- fails with 54000 once the server's one queue is full, and from half full on the server warns: one
+-- session of any database that listens and stays in a transaction is enough. So from half full on
+-- nothing is announced, and candidates poll. To ask also frees what every listener has read.
 CREATE TRIGGER announce AFTER UPDATE ON conch.leadership FOR EACH ROW
-    WHEN (OLD.term IS DISTINCT FROM NEW.term OR OLD.parted_at IS DISTINCT FROM NEW.parted_at)
+    WHEN ((OLD.term IS DISTINCT FROM NEW.term OR OLD.parted_at IS DISTINCT FROM NEW.parted_at)
+          AND pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.<) 0.5)
     EXECUTE FUNCTION conch.announce();
 
 -- A lower epoch or a missing row would make a stale token look current. To do that on purpose, drop
 -- this trigger first.
-CREATE OR REPLACE FUNCTION conch.guard_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
+--
+-- A role that may write an epoch must not use all of them up, since nothing may lower one. A bid raises
+-- it by 1, and after a failover or a restore by 1,000,000 more for each timeline. Only the owner may
+-- raise it further, to 2^62 at most, above which bids still have room. A timeline is bounded since
+-- bids multiply it, and a time since nobody could read a list with one that is infinite.
+CREATE OR REPLACE FUNCTION conch.guard_epoch() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    old_epoch bigint := 0;
+    most      bigint;
 BEGIN
-    IF TG_OP OPERATOR(pg_catalog.<>) 'UPDATE' THEN
+    IF TG_OP = 'DELETE' THEN
         RAISE EXCEPTION 'rows of conch.leadership are never deleted: the epoch of scope % must survive', OLD.scope;
-    ELSIF NEW.epoch OPERATOR(pg_catalog.<) OLD.epoch OR NEW.scope OPERATOR(pg_catalog.<>) OLD.scope THEN
-        RAISE EXCEPTION 'the epoch of scope % must not go down from % to %', OLD.scope, OLD.epoch, NEW.epoch;
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        old_epoch := OLD.epoch;
+        IF NEW.epoch < OLD.epoch OR NEW.scope <> OLD.scope THEN
+            RAISE EXCEPTION 'the epoch of scope % must not go down from % to %', OLD.scope, OLD.epoch, NEW.epoch;
+        END IF;
+    END IF;
+    IF NEW.epoch > old_epoch + 1 THEN
+        most := old_epoch + 1 + 1000000 * ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+        IF (SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class c WHERE c.oid = TG_RELID) THEN
+            most := greatest(most, 4611686018427387904);
+        END IF;
+    END IF;
+    IF NEW.epoch > most OR NEW.epoch < 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range',
+            MESSAGE = format('the epoch of scope %s must not leap from %s to %s', NEW.scope, old_epoch, NEW.epoch),
+            HINT = 'A bid raises it by 1, or jumps after a failover; the owner of the schema raises it with `conch migrate advance`.';
+    ELSIF NEW.timeline NOT BETWEEN 0 AND 4294967295 THEN
+        RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = format('%s is no timeline', NEW.timeline);
+    ELSIF NOT isfinite(NEW.acquired_at) OR NOT isfinite(NEW.parted_at) THEN
+        RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = format('a term of scope %s must not begin or end at infinity', NEW.scope);
     END IF;
     RETURN NEW;
 END $$;
-CREATE OR REPLACE TRIGGER guard_epoch BEFORE UPDATE OR DELETE ON conch.leadership FOR EACH ROW
+CREATE OR REPLACE TRIGGER guard_epoch BEFORE INSERT OR UPDATE OR DELETE ON conch.leadership FOR EACH ROW
     EXECUTE FUNCTION conch.guard_epoch();
 CREATE OR REPLACE FUNCTION conch.guard_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

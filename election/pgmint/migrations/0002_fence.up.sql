@@ -66,8 +66,11 @@ REVOKE ALL ON FUNCTION conch.fence(text, bigint, uuid) FROM PUBLIC;
 -- raises 40001 if the row was replaced since the snapshot was taken. If not, the snapshot shows the
 -- newest row, and it stays the newest while the lock is held. Sharing the row until the commit would
 -- prove the same, but would hold up farewells, and for ever with a stream of transactions.
+--
+-- It tells two cases apart: a READ ONLY transaction, which may lock no row, and row-level security that
+-- hides the row from the owner too, which would seem to be a scope without a leader.
 CREATE FUNCTION conch.fence_closely(scope text, epoch bigint, term uuid) RETURNS text
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
     l         conch.leadership;
     over      boolean;
@@ -78,6 +81,12 @@ BEGIN
     over := fence_closely.epoch IS NULL OR l.epoch > fence_closely.epoch
             OR l.epoch = fence_closely.epoch AND (l.term <> fence_closely.term OR l.parted_at IS NOT NULL);
     IF over IS NOT TRUE AND current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        IF current_setting('transaction_read_only') = 'on' THEN
+            RAISE EXCEPTION USING ERRCODE = 'read_only_sql_transaction',
+                MESSAGE = format('conch.fence cannot tell whether the token of scope %L is current: above READ COMMITTED it has to lock the newest row, and this transaction is READ ONLY',
+                                 fence_closely.scope),
+                HINT = 'Begin it READ WRITE or READ COMMITTED; one that writes nothing and only reads needs no fence.';
+        END IF;
         BEGIN
             PERFORM FROM conch.leadership r WHERE r.scope = fence_closely.scope FOR SHARE;
             IF NOT FOUND THEN

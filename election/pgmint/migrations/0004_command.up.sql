@@ -24,5 +24,7 @@ BEGIN
     PERFORM pg_notify('conch_command', NEW.id || ':' || NEW.state);
     RETURN NULL;
 END $$;
-CREATE TRIGGER announce_command AFTER INSERT OR UPDATE OF state ON conch.command
-    FOR EACH ROW EXECUTE FUNCTION conch.announce_command();
+-- From a half full queue on nothing is announced, as for conch.leadership.
+CREATE TRIGGER announce_command AFTER INSERT OR UPDATE OF state ON conch.command FOR EACH ROW
+    WHEN (pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.<) 0.5)
+    EXECUTE FUNCTION conch.announce_command();

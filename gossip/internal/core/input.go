@@ -27,15 +27,9 @@ type (
 		Messages []Message
 	}
 	// Publish has this node say something under a topic of its own. Unpublished says that it does not.
-	Publish struct {
-		Namespace, Topic string
-		Body             []byte
-	}
+	Publish hint.Publish
 	// Seniority says where this node is in the order of candidates.
-	Seniority struct {
-		Namespace string
-		Value     uint64
-	}
+	Seniority hint.Seniority
 	// Withdraw says that this node cannot do a leader's work now. If it is a person's word Return does not end it.
 	Withdraw struct {
 		Namespace string

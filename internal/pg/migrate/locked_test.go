@@ -17,7 +17,7 @@ func TestAMigrationSaysWhomItWaitsFor(t *testing.T) {
 	conn, reader := db.Connect(t), db.Connect(t)
 	one := files("0001_one.up.sql", "CREATE TABLE conch.one (n int)", "0001_one.down.sql", "DROP TABLE conch.one",
 		"0002_two.up.sql", "ALTER TABLE conch.one ADD COLUMN m int", "0002_two.down.sql", "ALTER TABLE conch.one DROP COLUMN m")
-	if err := migrate.Up(t.Context(), conn, set(files("0001_one.up.sql", "CREATE TABLE conch.one (n int)")), nil); err != nil {
+	if err := set(files("0001_one.up.sql", "CREATE TABLE conch.one (n int)")).Up(t.Context(), conn, nil); err != nil {
 		t.Fatal(err)
 	}
 	exec := func(sql string) {
@@ -28,17 +28,17 @@ func TestAMigrationSaysWhomItWaitsFor(t *testing.T) {
 	}
 	exec(`BEGIN; SELECT * FROM conch.one`)
 	var told []string
-	err := migrate.Up(t.Context(), conn, set(one), func(line string) {
+	err := set(one).Up(t.Context(), conn, func(line string) {
 		told = append(told, line)
-		if strings.HasPrefix(line, "waits") {
+		if strings.HasPrefix(line, "election: waits") {
 			exec(`ROLLBACK`)
 		}
 	})
-	if err != nil || len(told) != 2 || !strings.Contains(told[0], "holds conch.one (AccessShareLock)") || !strings.Contains(told[0], "SELECT * FROM conch.one") || told[1] != "applied 0002_two" {
+	if err != nil || len(told) != 2 || !strings.Contains(told[0], "holds conch.one (AccessShareLock)") || !strings.Contains(told[0], "SELECT * FROM conch.one") || told[1] != "election: applied 0002_two" {
 		t.Errorf("behind a reader: told %q, %v, want it to name the reader and go on", told, err)
 	}
 	exec(`BEGIN; LOCK TABLE conch.schema_version IN SHARE MODE`)
-	err = migrate.Down(t.Context(), conn, migrate.Removal{Set: set(one)})
+	err = migrate.Down(t.Context(), conn, nil, set(one))
 	if locked, ok := errors.AsType[*pg.LockedError](err); !ok || locked.Locks[0].PID != int32(reader.PgConn().PID()) {
 		t.Errorf("behind a reader that stays: got %v, want it to give up and name the reader", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"time"
@@ -24,27 +23,30 @@ func (p Progress) sayf(format string, args ...any) {
 	}
 }
 
-// Set contains the migrations of a wing. Wings do not depend on each other's versions.
-type Set struct {
-	Wing  string // prefix of the table conch.WING_schema_version; empty for the election
-	Files fs.FS
+// of puts the wing in front of each line.
+func (p Progress) of(t Tables) Progress {
+	if p == nil {
+		return nil
+	}
+	return func(line string) { p(t.Wing + ": " + line) }
 }
 
-func (s Set) table() string {
-	if s.Wing == "" {
+func (t Tables) record() string {
+	if t.Wing == "election" {
 		return "conch.schema_version"
 	}
-	return "conch." + s.Wing + "_schema_version"
+	return "conch." + t.Wing + "_schema_version"
 }
 
-// Up applies the missing migrations.
-func Up(ctx context.Context, conn *pgx.Conn, set Set, progress Progress) error {
-	steps, err := load(set.Files)
+// Up applies the missing migrations, and tells progress of each.
+func (t Tables) Up(ctx context.Context, conn *pgx.Conn, progress Progress) error {
+	steps, err := load(t.Files)
 	if err != nil {
 		return err
 	}
+	progress = progress.of(t)
 	for {
-		next, err := upOne(ctx, conn, set, steps, progress)
+		next, err := t.upOne(ctx, conn, steps, progress)
 		if err != nil || next == nil {
 			return err
 		}
@@ -53,12 +55,12 @@ func Up(ctx context.Context, conn *pgx.Conn, set Set, progress Progress) error {
 }
 
 // upOne applies the first missing migration and returns it, or nil if none is missing.
-func upOne(ctx context.Context, conn *pgx.Conn, set Set, steps []step, progress Progress) (next *step, err error) {
+func (t Tables) upOne(ctx context.Context, conn *pgx.Conn, steps []step, progress Progress) (next *step, err error) {
 	err = locked(ctx, conn, progress, func(tx pgx.Tx) error {
-		if err := prepare(ctx, tx, set); err != nil {
+		if err := t.prepare(ctx, tx); err != nil {
 			return err
 		}
-		applied, err := records(ctx, tx, set)
+		applied, err := t.records(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -72,7 +74,7 @@ func upOne(ctx context.Context, conn *pgx.Conn, set Set, steps []step, progress 
 		if _, err := tx.Exec(ctx, next.up); err != nil {
 			return fmt.Errorf("migration %s: %w", next, err)
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO `+set.table()+` (version, name, checksum) VALUES ($1, $2, $3)`,
+		_, err = tx.Exec(ctx, `INSERT INTO `+t.record()+` (version, name, checksum) VALUES ($1, $2, $3)`,
 			next.version, next.name, next.checksum)
 		return err
 	})
@@ -88,25 +90,13 @@ func missing(steps []step, applied []record) *step {
 	return nil
 }
 
-// Removal tells Down what to take back of a set.
-type Removal struct {
-	Set
-	To       int                                 // the version that remains
-	Guard    func(context.Context, pgx.Tx) error // an error forbids the removal; nil allows it
-	Progress Progress
-}
-
-// Down takes back all removals or none, in their order and within each the last migration
-// first. It does not call the guard of a set of which nothing is applied.
-func Down(ctx context.Context, conn *pgx.Conn, removals ...Removal) error {
-	undone := make([][]step, len(removals))
-	var progress Progress
-	if len(removals) > 0 {
-		progress = removals[0].Progress
-	}
+// Down takes back the migrations of all tables or of none, in their order and within each the last migration first. It does not call the
+// guard of tables that are not there.
+func Down(ctx context.Context, conn *pgx.Conn, progress Progress, tables ...Tables) error {
+	undone := make([][]step, len(tables))
 	err := locked(ctx, conn, progress, func(tx pgx.Tx) (err error) {
-		for i, r := range removals {
-			if undone[i], err = r.takeBack(ctx, tx); err != nil {
+		for i, t := range tables {
+			if undone[i], err = t.takeBack(ctx, tx); err != nil {
 				return err
 			}
 		}
@@ -115,29 +105,29 @@ func Down(ctx context.Context, conn *pgx.Conn, removals ...Removal) error {
 	if err != nil {
 		return err
 	}
-	for i, r := range removals {
+	for i, t := range tables {
 		for _, one := range undone[i] {
-			r.Progress.sayf("took back %s", one)
+			progress.of(t).sayf("took back %s", one)
 		}
 	}
 	return nil
 }
 
-func (r Removal) takeBack(ctx context.Context, tx pgx.Tx) ([]step, error) {
-	all, err := load(r.Files)
+func (t Tables) takeBack(ctx context.Context, tx pgx.Tx) ([]step, error) {
+	all, err := load(t.Files)
 	if err != nil {
 		return nil, err
 	}
-	applied, err := records(ctx, tx, r.Set)
+	applied, err := t.records(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := above(r.To, all, applied)
+	steps, err := lastFirst(all, applied)
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
-	if r.Guard != nil {
-		if err := r.Guard(ctx, tx); err != nil {
+	if t.Guard != nil {
+		if err := t.Guard(ctx, tx); err != nil {
 			return nil, err
 		}
 	}
@@ -145,20 +135,17 @@ func (r Removal) takeBack(ctx context.Context, tx pgx.Tx) ([]step, error) {
 		if _, err := tx.Exec(ctx, one.down); err != nil {
 			return nil, fmt.Errorf("taking back %s: %w", one, err)
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM `+r.table()+` WHERE version = $1`, one.version); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM `+t.record()+` WHERE version = $1`, one.version); err != nil {
 			return nil, err
 		}
 	}
 	return steps, nil
 }
 
-// above lists the applied migrations above a version, the last first.
-func above(to int, steps []step, applied []record) ([]step, error) {
+// lastFirst lists the applied migrations, the last first.
+func lastFirst(steps []step, applied []record) ([]step, error) {
 	var list []step
 	for _, done := range slices.Backward(applied) {
-		if done.Version <= to {
-			continue
-		}
 		if done.Version > len(steps) {
 			return nil, fmt.Errorf("migration %04d_%s comes from a newer program: take it back with that one", done.Version, done.Name)
 		}

@@ -26,7 +26,7 @@ func files(pairs ...string) fstest.MapFS {
 	return fsys
 }
 
-func set(files fs.FS) migrate.Set { return migrate.Set{Files: files} }
+func set(files fs.FS) migrate.Tables { return migrate.Tables{Wing: "election", Files: files} }
 
 func two() fstest.MapFS {
 	return files(
@@ -39,7 +39,7 @@ func two() fstest.MapFS {
 
 func version(t *testing.T, conn *pgx.Conn) int {
 	t.Helper()
-	v, err := migrate.Version(t.Context(), conn, migrate.Set{})
+	v, err := set(nil).Version(t.Context(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,27 +54,27 @@ func TestUpStatusDown(t *testing.T) {
 	}
 	var said []string
 	say := func(line string) { said = append(said, line) }
-	if err := migrate.Up(ctx, conn, set(two()), say); err != nil {
+	if err := set(two()).Up(ctx, conn, say); err != nil {
 		t.Fatal(err)
 	}
-	if err := migrate.Up(ctx, conn, set(two()), say); err != nil { // none is missing
+	if err := set(two()).Up(ctx, conn, say); err != nil { // none is missing
 		t.Fatal(err)
 	}
-	list, err := migrate.Status(ctx, conn, set(two()))
+	list, err := set(two()).Status(ctx, conn)
 	if err != nil || len(list) != 2 || list[1].Name != "two" || list[1].AppliedAt == nil {
 		t.Fatalf("status %+v, %v", list, err)
 	}
-	if err := migrate.Down(ctx, conn, migrate.Removal{Set: set(two()), To: 1, Progress: say}); err != nil {
+	if err := migrate.Down(ctx, conn, say, set(two())); err != nil {
 		t.Fatal(err)
 	}
-	if v := version(t, conn); v != 1 {
-		t.Fatalf("version %d after Down to 1", v)
+	if v := version(t, conn); v != 0 {
+		t.Fatalf("version %d after Down", v)
 	}
-	list, err = migrate.Status(ctx, conn, set(two()))
-	if err != nil || list[0].AppliedAt == nil || list[1].AppliedAt != nil {
+	list, err = set(two()).Status(ctx, conn)
+	if err != nil || list[0].AppliedAt != nil || list[1].AppliedAt != nil {
 		t.Fatalf("status %+v, %v", list, err)
 	}
-	if got := strings.Join(said, ", "); got != "applied 0001_one, applied 0002_two, took back 0002_two" {
+	if got := strings.Join(said, ", "); got != "election: applied 0001_one, election: applied 0002_two, election: took back 0002_two, election: took back 0001_one" {
 		t.Fatalf("the progress lines are %s", got)
 	}
 }
@@ -86,7 +86,7 @@ func TestConcurrentRunsAreHarmless(t *testing.T) {
 	faults := make([]error, 4)
 	for i := range faults {
 		conn := db.Connect(t)
-		wg.Go(func() { faults[i] = migrate.Up(t.Context(), conn, set(two()), nil) })
+		wg.Go(func() { faults[i] = set(two()).Up(t.Context(), conn, nil) })
 	}
 	pgtest.Within(t, time.Minute, "all are done", wg.Wait)
 	if err := errors.Join(faults...); err != nil {
@@ -103,14 +103,14 @@ func TestAFailureKeepsWhatCameBefore(t *testing.T) {
 	conn := pgtest.New(t).Connect(t)
 	broken := two()
 	broken["0002_two.up.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE conch.two (n int); SELECT nonsense")}
-	err := migrate.Up(t.Context(), conn, set(broken), nil)
+	err := set(broken).Up(t.Context(), conn, nil)
 	if err == nil || !strings.Contains(err.Error(), "0002_two") {
 		t.Fatalf("Up returned %v, want an error that names 0002_two", err)
 	}
 	if v := version(t, conn); v != 1 {
 		t.Fatalf("version %d after 0002 failed, want 1", v)
 	}
-	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil { // nothing of 0002 is left
+	if err := set(two()).Up(t.Context(), conn, nil); err != nil { // nothing of 0002 is left
 		t.Fatal(err)
 	}
 }
@@ -118,16 +118,16 @@ func TestAFailureKeepsWhatCameBefore(t *testing.T) {
 func TestAChangedFileIsDrift(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.New(t).Connect(t)
-	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil {
+	if err := set(two()).Up(t.Context(), conn, nil); err != nil {
 		t.Fatal(err)
 	}
 	changed := two()
 	changed["0001_one.up.sql"] = &fstest.MapFile{Data: []byte("SELECT 1")}
 	var drift *migrate.DriftError
-	if err := migrate.Up(t.Context(), conn, set(changed), nil); !errors.As(err, &drift) || drift.Version != 1 {
+	if err := set(changed).Up(t.Context(), conn, nil); !errors.As(err, &drift) || drift.Version != 1 {
 		t.Fatalf("Up returned %v, want a *DriftError of version 1", err)
 	}
-	if _, err := migrate.Status(t.Context(), conn, set(changed)); !errors.As(err, &drift) {
+	if _, err := set(changed).Status(t.Context(), conn); !errors.As(err, &drift) {
 		t.Fatalf("Status returned %v, want a *DriftError", err)
 	}
 }
@@ -135,7 +135,7 @@ func TestAChangedFileIsDrift(t *testing.T) {
 func TestTheGuardSeesTheSchemaAndCanRefuse(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.New(t).Connect(t)
-	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil {
+	if err := set(two()).Up(t.Context(), conn, nil); err != nil {
 		t.Fatal(err)
 	}
 	inUse := errors.New("in use")
@@ -143,7 +143,9 @@ func TestTheGuardSeesTheSchemaAndCanRefuse(t *testing.T) {
 		_, err := tx.Exec(ctx, "LOCK TABLE conch.one")
 		return errors.Join(err, inUse)
 	}
-	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: set(two()), Guard: guard}); !errors.Is(err, inUse) {
+	guarded := set(two())
+	guarded.Guard = guard
+	if err := migrate.Down(t.Context(), conn, nil, guarded); !errors.Is(err, inUse) {
 		t.Fatalf("Down returned %v, want %v", err, inUse)
 	}
 	if v := version(t, conn); v != 2 {
@@ -155,20 +157,20 @@ func TestTheGuardSeesTheSchemaAndCanRefuse(t *testing.T) {
 func TestAnOlderProgramToleratesANewerSchema(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.New(t).Connect(t)
-	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil {
+	if err := set(two()).Up(t.Context(), conn, nil); err != nil {
 		t.Fatal(err)
 	}
 	older := two()
 	delete(older, "0002_two.up.sql")
 	delete(older, "0002_two.down.sql")
-	if err := migrate.Up(t.Context(), conn, set(older), nil); err != nil {
+	if err := set(older).Up(t.Context(), conn, nil); err != nil {
 		t.Fatal(err)
 	}
-	list, err := migrate.Status(t.Context(), conn, set(older))
+	list, err := set(older).Status(t.Context(), conn)
 	if err != nil || len(list) != 2 || list[1].Name != "two" {
 		t.Fatalf("status %+v, %v", list, err)
 	}
-	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: set(older)}); err == nil || !strings.Contains(err.Error(), "newer program") {
+	if err := migrate.Down(t.Context(), conn, nil, set(older)); err == nil || !strings.Contains(err.Error(), "newer program") {
 		t.Fatalf("Down of the older program returned %v, want an error about a newer one", err)
 	}
 }
@@ -184,7 +186,7 @@ func TestMigratesWithoutTheRightToCreateSchemas(t *testing.T) {
 	t.Cleanup(func() { // a role belongs to the server, not to the database
 		_, _ = conn.Exec(context.Background(), `RESET ROLE; DROP SCHEMA conch CASCADE; DROP ROLE migrator_s29`)
 	})
-	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil {
+	if err := set(two()).Up(t.Context(), conn, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -198,7 +200,7 @@ func TestBadFilesAreRefused(t *testing.T) {
 		"two names":         files("0001_one.up.sql", "SELECT 1", "0001_uno.down.sql", "SELECT 1"),
 		"one has no way up": files("0001_one.down.sql", "SELECT 1"),
 	} {
-		if err := migrate.Up(t.Context(), conn, set(fsys), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if err := set(fsys).Up(t.Context(), conn, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
@@ -208,31 +210,31 @@ func TestBadFilesAreRefused(t *testing.T) {
 func TestWings(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.New(t).Connect(t)
-	other := migrate.Set{Wing: "other", Files: fstest.MapFS{
+	other := migrate.Tables{Wing: "other", Files: fstest.MapFS{
 		"0001_thing.up.sql":   {Data: []byte(`CREATE TABLE conch.thing (a int)`)},
 		"0001_thing.down.sql": {Data: []byte(`DROP TABLE conch.thing`)},
 	}}
-	for _, one := range []migrate.Set{set(two()), other} {
-		if err := migrate.Up(t.Context(), conn, one, nil); err != nil {
+	for _, one := range []migrate.Tables{set(two()), other} {
+		if err := one.Up(t.Context(), conn, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Down takes back all or none: a failure in one wing keeps the other.
 	broken := two()
 	broken["0001_one.down.sql"] = &fstest.MapFile{Data: []byte(`SELECT nonsense`)}
-	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: other}, migrate.Removal{Set: set(broken)}); err == nil || !strings.Contains(err.Error(), "0001_one") {
+	if err := migrate.Down(t.Context(), conn, nil, other, set(broken)); err == nil || !strings.Contains(err.Error(), "0001_one") {
 		t.Errorf("Down returned %v, want an error that names 0001_one", err)
 	}
-	if v, err := migrate.Version(t.Context(), conn, other); v != 1 || err != nil {
+	if v, err := other.Version(t.Context(), conn); v != 1 || err != nil {
 		t.Errorf("after a Down that failed the wing is at version %d, want 1 (error %v)", v, err)
 	}
-	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: other}); err != nil {
+	if err := migrate.Down(t.Context(), conn, nil, other); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := migrate.Version(t.Context(), conn, set(nil)); v != 2 || err != nil {
+	if v, err := set(nil).Version(t.Context(), conn); v != 2 || err != nil {
 		t.Errorf("after Down of the wing the election is at version %d, want 2 (error %v)", v, err)
 	}
-	if v, err := migrate.Version(t.Context(), conn, other); v != 0 || err != nil {
+	if v, err := other.Version(t.Context(), conn); v != 0 || err != nil {
 		t.Errorf("after Down the wing is at version %d, want 0 (error %v)", v, err)
 	}
 }
@@ -250,8 +252,8 @@ func TestMigrationsMeanPgCatalog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := migrate.Up(ctx, conn, set(files("0001_one.up.sql",
-		`CREATE TABLE conch.one (words text[]); CREATE FUNCTION conch.count(words text[]) RETURNS int LANGUAGE sql RETURN cardinality(words)`)), nil)
+	err := set(files("0001_one.up.sql",
+		`CREATE TABLE conch.one (words text[]); CREATE FUNCTION conch.count(words text[]) RETURNS int LANGUAGE sql RETURN cardinality(words)`)).Up(ctx, conn, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

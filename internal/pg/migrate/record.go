@@ -28,9 +28,9 @@ func (e *DriftError) Error() string {
 
 // prepare creates the schema and the table if they are missing. It checks first, since
 // CREATE SCHEMA IF NOT EXISTS needs the privilege even if the schema exists.
-func prepare(ctx context.Context, tx pgx.Tx, set Set) error {
+func (t Tables) prepare(ctx context.Context, tx pgx.Tx) error {
 	var schema, table bool
-	err := tx.QueryRow(ctx, `SELECT to_regnamespace('conch') IS NOT NULL, to_regclass($1) IS NOT NULL`, set.table()).
+	err := tx.QueryRow(ctx, `SELECT to_regnamespace('conch') IS NOT NULL, to_regclass($1) IS NOT NULL`, t.record()).
 		Scan(&schema, &table)
 	if err != nil {
 		return err
@@ -43,12 +43,12 @@ func prepare(ctx context.Context, tx pgx.Tx, set Set) error {
 	if table {
 		return nil
 	}
-	_, err = tx.Exec(ctx, set.createTable())
+	_, err = tx.Exec(ctx, t.createRecord())
 	return err
 }
 
-func (s Set) createTable() string {
-	return `CREATE TABLE ` + s.table() + ` (
+func (t Tables) createRecord() string {
+	return `CREATE TABLE ` + t.record() + ` (
     version    int PRIMARY KEY CHECK (version > 0),
     name       text NOT NULL,
     checksum   text NOT NULL,
@@ -60,12 +60,12 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-func records(ctx context.Context, q querier, set Set) ([]record, error) {
+func (t Tables) records(ctx context.Context, q querier) ([]record, error) {
 	var exists bool
-	if err := q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, set.table()).Scan(&exists); err != nil || !exists {
+	if err := q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, t.record()).Scan(&exists); err != nil || !exists {
 		return nil, err
 	}
-	rows, err := q.Query(ctx, `SELECT version, name, checksum, applied_at FROM `+set.table()+` ORDER BY version`)
+	rows, err := q.Query(ctx, `SELECT version, name, checksum, applied_at FROM `+t.record()+` ORDER BY version`)
 	if err != nil {
 		return nil, err
 	}

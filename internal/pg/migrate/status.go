@@ -7,20 +7,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Applied is one migration in the list of [Status].
+// Applied is one migration in the list of [Tables.Status].
 type Applied struct {
-	Version   int
-	Name      string
-	AppliedAt *time.Time // nil if it is not applied
+	Version   int        `json:"version"`
+	Name      string     `json:"name"`
+	AppliedAt *time.Time `json:"applied_at"` // nil if it is not applied
 }
 
 // Status lists every migration of the files, and every applied one of a newer program.
-func Status(ctx context.Context, conn *pgx.Conn, set Set) ([]Applied, error) {
-	steps, err := load(set.Files)
+func (t Tables) Status(ctx context.Context, conn *pgx.Conn) ([]Applied, error) {
+	steps, err := load(t.Files)
 	if err != nil {
 		return nil, err
 	}
-	applied, err := records(ctx, conn, set)
+	applied, err := t.records(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +42,9 @@ func Status(ctx context.Context, conn *pgx.Conn, set Set) ([]Applied, error) {
 	return list, nil
 }
 
-// Version returns the highest applied migration, 0 without a schema. It needs no files, and takes a pool too.
-func Version(ctx context.Context, q querier, set Set) (int, error) {
-	applied, err := records(ctx, q, set)
+// Version returns the highest applied migration, 0 without a schema. It takes a pool too.
+func (t Tables) Version(ctx context.Context, q querier) (int, error) {
+	applied, err := t.records(ctx, q)
 	if err != nil || len(applied) == 0 {
 		return 0, err
 	}

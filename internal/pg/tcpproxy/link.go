@@ -13,7 +13,8 @@ import (
 type link struct {
 	client, server net.Conn   // server: nil until it was dialled
 	source         netip.Addr // of the client
-	asked          bool       // the client spoke last
+	made           time.Time
+	asked          bool // the client spoke last
 	trips          *int
 }
 

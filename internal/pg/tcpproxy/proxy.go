@@ -99,11 +99,16 @@ func (p *Proxy) Trips() []int {
 	return all
 }
 
-// Connections returns the number of open connections.
-func (p *Proxy) Connections() int {
+// Standing returns how many connections that were made in a time are open.
+func (p *Proxy) Standing(after, before time.Time) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.links)
+	for l := range p.links {
+		if l.made.After(after) && l.made.Before(before) {
+			n++
+		}
+	}
+	return n
 }
 
 // Close ends the proxy and all connections, and waits for its goroutines.
@@ -140,7 +145,7 @@ func (p *Proxy) accept() {
 }
 
 func (p *Proxy) serve(client net.Conn) {
-	one := &link{client: client, source: sourceOf(client), trips: new(int)}
+	one := &link{client: client, source: sourceOf(client), made: time.Now(), trips: new(int)}
 	p.mu.Lock()
 	p.links[one] = struct{}{}
 	p.mu.Unlock()

@@ -104,9 +104,13 @@ func TestANewConnectionThroughASilence(t *testing.T) {
 	gone, waits := dial(t, proxy), dial(t, proxy)
 	send(t, gone, "gone")
 	send(t, waits, "wai")
-	pgtest.Eventually(t, patience, "both wait", func() bool { return proxy.Connections() == 3 })
+	standing := func() int { return proxy.Standing(time.Time{}, time.Now()) }
+	pgtest.Eventually(t, patience, "both wait", func() bool { return standing() == 3 })
+	if n := proxy.Standing(time.Now(), time.Now().Add(time.Hour)) + proxy.Standing(time.Time{}, time.Now().Add(-time.Hour)); n != 0 {
+		t.Errorf("%d connections were made before the first or after the last", n)
+	}
 	_ = gone.Close()
-	pgtest.Eventually(t, patience, "one has gone", func() bool { return proxy.Connections() == 2 })
+	pgtest.Eventually(t, patience, "one has gone", func() bool { return standing() == 2 })
 	if heard := len(proxy.Trips()); heard != 1 {
 		t.Errorf("the server has heard of %d connections, want of the first alone", heard)
 	}

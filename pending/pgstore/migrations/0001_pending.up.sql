@@ -8,6 +8,8 @@
 -- An insert of an intent fires a trigger, over a connection with any search_path: so each function
 -- sets its own, or is parsed when it is created.
 
+-- What an index is asked for is a column, so that an update that does not change the answer, such as the last one, writes to no
+-- index.
 CREATE TABLE conch.intents (
     id              uuid PRIMARY KEY,
     seq             bigint GENERATED ALWAYS AS IDENTITY,   -- the order in which they get slots
@@ -24,53 +26,107 @@ CREATE TABLE conch.intents (
     fate            text NOT NULL DEFAULT 'open' CHECK (fate IN ('open', 'done', 'cancelled', 'rejected')),
     why             text NOT NULL DEFAULT '',
     cancel          boolean NOT NULL DEFAULT false,         -- asked for; it may be too late
-    UNIQUE (chain, account, idempotency_key)
-);
-CREATE INDEX intents_waiting ON conch.intents (chain, account, seq) WHERE nonce IS NULL AND fate = 'open';
-CREATE INDEX intents_cancel ON conch.intents (chain, account) WHERE cancel AND fate = 'open';
-CREATE INDEX intents_seq ON conch.intents (seq);
+    -- Why it got no slot when it was tried. In relaxed order it is put off meanwhile, and others pass it: then it no longer
+    -- waits but is put off, in an index of its own, so that neither is ever read past the other.
+    refusals        int NOT NULL DEFAULT 0,                 -- in a row, for the same cause
+    held_cause      text COLLATE "C" NOT NULL DEFAULT '',
+    held_why        text NOT NULL DEFAULT '',
+    held_since      timestamptz,
+    held_until      timestamptz,                            -- NULL: it is tried when its turn comes
+    held_height     bigint NOT NULL DEFAULT 0,              -- the chain's at the first refusal
+    held_nonce      bigint NOT NULL DEFAULT 0,              -- the one that it would have got then
+    waits           boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate = 'open' AND NOT cancel AND held_until IS NULL) STORED,
+    put_off         boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate = 'open' AND NOT cancel AND held_until IS NOT NULL) STORED,
+    cancelling      boolean NOT NULL GENERATED ALWAYS AS (cancel AND fate = 'open' AND nonce IS NOT NULL) STORED,
+    slotless        boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate <> 'open') STORED -- it ended without a slot
+) WITH (fillfactor = 60);
+-- An intent without a key needs no place among the keys.
+CREATE UNIQUE INDEX intents_idempotency_key ON conch.intents (chain, account, idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX intents_waiting ON conch.intents (chain, account, seq) WHERE waits;
+CREATE INDEX intents_put_off ON conch.intents (chain, account, seq) WHERE put_off;
+CREATE INDEX intents_due ON conch.intents (chain, account, held_until) WHERE put_off;
+CREATE INDEX intents_held ON conch.intents (chain, account, held_cause, seq) WHERE put_off;
+CREATE INDEX intents_cancel ON conch.intents (chain, account) WHERE cancelling;
+CREATE INDEX intents_slotless ON conch.intents (chain, account, seq) WHERE slotless;
+-- For lists, and for nothing else: where many rows wait, the planner would take an index on seq itself for the queue too, and read
+-- it past all finished rows.
+CREATE INDEX intents_listed ON conch.intents ((seq + 0));
+-- What conch itself has sent from an account, for its private contracts: their keys, which no user can choose, begin with "conch:".
+CREATE INDEX intents_own ON conch.intents (chain, account, seq) WHERE pg_catalog.starts_with(idempotency_key, 'conch:');
 
--- Who sends from an account, and in which history of the database it was last worked
+-- The scope that sends from an account, and the history of the database in which it was last worked
 -- on: in another one, rows may be missing.
+--
+-- Writes of a leader with a lower number do not count any more. A leader that has no answer to a
+-- write raises the number before it looks at the rows: the write is then in them, or never will be.
 CREATE TABLE conch.pending_accounts (
     chain     text COLLATE "C" NOT NULL,
     account   bytea NOT NULL,
     scope     text NOT NULL,                                -- one account is never sent from under two scopes
     system_id bigint NOT NULL,
     timeline  bigint NOT NULL,
+    epoch     bigint NOT NULL DEFAULT 0,
+    write     bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (chain, account)
 );
 
--- history names the database history in which this runs.
-CREATE FUNCTION conch.pending_history(OUT system_id bigint, OUT timeline bigint) LANGUAGE sql STABLE
+-- history names the database history in which this runs. Immutable, so that the plan of each write holds the answer, which reading the
+-- server's control file costs otherwise. It is: the timeline changes at the end of a
+-- recovery only, before which this fails, and no plan outlives the server.
+CREATE FUNCTION conch.pending_history(OUT system_id bigint, OUT timeline bigint) LANGUAGE sql IMMUTABLE
 BEGIN ATOMIC
     SELECT (SELECT system_identifier FROM pg_control_system()),
            ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
 END;
 
--- claim makes an account the scope's, or refuses.
-CREATE FUNCTION conch.pending_claim(chain text, account bytea, scope text) RETURNS void LANGUAGE plpgsql AS $$
+-- claim makes an account the scope's, or refuses. Writes share the lock, so a leader that raises the number waits until they have ended.
+CREATE FUNCTION conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    owner text;
+    held conch.pending_accounts;
 BEGIN
-    INSERT INTO conch.pending_accounts AS a
-    SELECT pending_claim.chain, pending_claim.account, pending_claim.scope, h.system_id, h.timeline FROM conch.pending_history() h
-        ON CONFLICT DO NOTHING;
-    SELECT a.scope INTO owner FROM conch.pending_accounts a
-     WHERE a.chain = pending_claim.chain AND a.account = pending_claim.account;
-    IF owner <> pending_claim.scope THEN
+    SELECT * INTO held FROM conch.pending_accounts a
+     WHERE a.chain = pending_claim.chain AND a.account = pending_claim.account FOR SHARE;
+    IF NOT FOUND THEN
+        INSERT INTO conch.pending_accounts AS a (chain, account, scope, system_id, timeline)
+        SELECT pending_claim.chain, pending_claim.account, pending_claim.scope, h.system_id, h.timeline FROM conch.pending_history() h
+            ON CONFLICT DO NOTHING;
+        SELECT * INTO held FROM conch.pending_accounts a
+         WHERE a.chain = pending_claim.chain AND a.account = pending_claim.account FOR SHARE;
+    END IF;
+    IF held.scope <> pending_claim.scope THEN
         RAISE EXCEPTION USING ERRCODE = 'CN011',
             MESSAGE = format('account 0x%s on %s is sent from under the scope %L, not %L: two scopes would both sign its nonces',
-                             encode(account, 'hex'), chain, owner, pending_claim.scope),
+                             encode(account, 'hex'), chain, held.scope, pending_claim.scope),
             HINT = 'Name the same scope, or, once nothing of it is pending, delete its row of conch.pending_accounts.';
+    END IF;
+    IF (held.epoch, held.write) > (pending_claim.epoch, pending_claim.write) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN012',
+            MESSAGE = format('write %s of epoch %s comes too late: its leader has given it up and looked at the rows since',
+                             pending_claim.write, pending_claim.epoch);
     END IF;
 END $$;
 
+-- given refuses slots for intents that are not here any more: a cancelled one may have
+-- been moved since a leader read it, and what is moved no update finds.
+CREATE FUNCTION conch.pending_given(given bigint, wanted bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF given <> wanted THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN013',
+            MESSAGE = format('%s of %s intents that were to get a slot are in the archive, or nowhere', wanted - given, wanted);
+    END IF;
+END $$;
+
+-- Which write a row's state is of: the leader's epoch, and the number of the write among that leader's. One that was given up may still
+-- be carried out by the server, after a later one: it then changes nothing.
+--
+-- No index names a column that a change of state writes: else the row gets new entries in all of them.
 CREATE TABLE conch.pending_transactions (
     chain        text COLLATE "C" NOT NULL,
     account      bytea NOT NULL,
     nonce        bigint NOT NULL CHECK (nonce >= 0),
-    intent       uuid REFERENCES conch.intents,             -- NULL: it closes a gap
+    intent       uuid,                                      -- NULL: it closes a gap
     hash         bytea NOT NULL,                            -- of the attempt that counts: the dearest, or the one in a block
     watched      boolean NOT NULL DEFAULT true,             -- the leader follows it
     state        text NOT NULL DEFAULT 'future',
@@ -82,10 +138,12 @@ CREATE TABLE conch.pending_transactions (
     creator      text NOT NULL,                             -- which leader signed first
     created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    epoch        bigint NOT NULL DEFAULT 0,
+    write        bigint NOT NULL DEFAULT 0,
+    witnesses    text[],                                    -- NULL until two endpoints have called it final
+    waits        text NOT NULL DEFAULT '',                  -- why
     PRIMARY KEY (chain, account, nonce)
-) WITH (fillfactor = 70);                                   -- rewritten a few times, in place
-CREATE INDEX pending_transactions_open ON conch.pending_transactions (chain, account, nonce) WHERE NOT final;
-CREATE INDEX pending_transactions_intent ON conch.pending_transactions (intent);
+) WITH (fillfactor = 35);                                   -- room for a block's state and the final one, longer by two witnesses, in place
 
 CREATE TABLE conch.pending_attempts (
     chain      text COLLATE "C" NOT NULL,
@@ -101,32 +159,239 @@ CREATE TABLE conch.pending_attempts (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (chain, account, nonce, n)
 );
-CREATE INDEX pending_attempts_hash ON conch.pending_attempts (hash);
 
--- Keys only: a call of 64 kB would not fit, and an INSERT must not fail for it (D5).
-CREATE FUNCTION conch.notify_pending() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Why no waiting intent of an account gets a slot; an empty why says that nothing is known.
+--
+-- It is not in pending_accounts: every write of a leader shares a lock on the account's row there,
+-- from its beginning to its end. Two writes at once, of which one also updates the row, would wait
+-- for each other, or the second for the whole of the first. A row here is locked by the last
+-- statement of a write before the fence, so its holder waits for no other row.
+CREATE TABLE conch.pending_holds (
+    chain   text COLLATE "C" NOT NULL,
+    account bytea NOT NULL,
+    intent  uuid,                                 -- at which signing stopped; NULL: the reason concerns the account
+    why     text NOT NULL,
+    since   timestamptz NOT NULL,
+    epoch   bigint NOT NULL,                      -- of the write that stored it, as in pending_transactions
+    write   bigint NOT NULL,
+    PRIMARY KEY (chain, account)
+);
+
+-- The open slots of an account are found by its primary key, from a floor on: no slot below it is open. A floor that is too high loses a
+-- transaction, which no leader would load again; one that is too low costs time. So each write of a slot that is open lowers it, in a
+-- trigger, and it is raised only under a lock, by what is seen after the lock is held.
+CREATE TABLE conch.pending_floors (
+    chain   text COLLATE "C" NOT NULL,
+    account bytea NOT NULL,
+    nonce   bigint NOT NULL,
+    PRIMARY KEY (chain, account)
+) WITH (fillfactor = 50);
+
+-- floor moves an account's floor after a write: down to the lowest slot that the write has left open, else up to the
+-- lowest that is open, at most by 20,000 and never above the newest slot.
+--
+-- Of two writes at once, one may raise the floor while the other, whose rows it cannot see, opens a slot that was final.
+-- So each write of states ends with this: the one that has the lock second sees what the first has committed, or lowers what
+-- the first has raised. A statement sees that only if it has a snapshot of its own, as in no other isolation. To add a slot
+-- needs no lock: it is above the newest one.
+--
+-- The lock is taken by one of the last statements of a write, as that on the row of pending_holds.
+CREATE FUNCTION conch.pending_floor(chain text, account bytea, lowest bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    held bigint;
+    next bigint;
 BEGIN
-    PERFORM pg_notify(TG_ARGV[0], json_build_object(
-        'chain', NEW.chain, 'account', '0x' || encode(NEW.account, 'hex'), 'nonce', NEW.nonce,
-        'hash', '0x' || encode(NEW.hash, 'hex'), 'state', NEW.state, 'creator', NEW.creator,
-        'updated_at', NEW.updated_at,
-        'block_hash', CASE WHEN NEW.block_hash IS NOT NULL THEN '0x' || encode(NEW.block_hash, 'hex') END)::text);
+    SELECT f.nonce INTO held FROM conch.pending_floors f
+     WHERE f.chain = pending_floor.chain AND f.account = pending_floor.account FOR NO KEY UPDATE;
+    IF lowest < held THEN
+        next := lowest;
+    ELSIF current_setting('transaction_isolation') = 'read committed' THEN
+        SELECT t.nonce INTO next FROM conch.pending_transactions t
+         WHERE t.chain = pending_floor.chain AND t.account = pending_floor.account AND t.nonce BETWEEN held AND held + 20000 AND NOT t.final
+         ORDER BY t.nonce LIMIT 1;
+        IF next IS NULL THEN
+            SELECT least(t.nonce, held + 20001) INTO next FROM conch.pending_transactions t
+             WHERE t.chain = pending_floor.chain AND t.account = pending_floor.account ORDER BY t.nonce DESC LIMIT 1;
+        END IF;
+    END IF;
+    IF next <> held THEN
+        UPDATE conch.pending_floors f SET nonce = next WHERE f.chain = pending_floor.chain AND f.account = pending_floor.account;
+    END IF;
+END $$;
+REVOKE ALL ON FUNCTION conch.pending_floor(text, bytea, bigint) FROM PUBLIC;
+
+-- A notification is a hint that may be lost, and must not stop what it tells of: from half full on the server's one queue
+-- warns at each commit that notifies, and a full one fails it (54000). So from there on nothing is announced, and readers
+-- poll.
+--
+-- Up to 16 rows of a statement have a notification each; more have one for each account, with the nonces between which they are. Keys
+-- only: a call of 64 kB would not fit, and an INSERT must not fail for it (D5). format takes half the time of json_build_object. The
+-- floors are kept here too: a role that may write slots need not be allowed to write floors.
+CREATE FUNCTION conch.notify_pending() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    few   boolean := (SELECT count(*) FROM (SELECT FROM fresh LIMIT 17) f) <= 16;
+    heard boolean := pg_notification_queue_usage() < 0.5;
+    n     record;
+BEGIN
+    IF few AND heard THEN
+        PERFORM pg_notify(TG_ARGV[0], format(
+            '{"chain":%s,"account":"0x%s","nonce":%s,"hash":"0x%s","state":"%s","creator":%s,"updated_at":%s,"block_hash":%s}',
+            to_json(f.chain), encode(f.account, 'hex'), f.nonce, encode(f.hash, 'hex'), f.state, to_json(f.creator),
+            to_json(f.updated_at), coalesce('"0x' || encode(f.block_hash, 'hex') || '"', 'null')))
+           FROM fresh f;
+    END IF;
+    FOR n IN SELECT f.chain, f.account, min(f.nonce) AS low, max(f.nonce) AS high, count(*) AS many, max(f.updated_at) AS at,
+                    min(f.nonce) FILTER (WHERE NOT f.final) AS open
+               FROM fresh f GROUP BY f.chain, f.account LOOP
+        IF NOT few AND heard THEN
+            PERFORM pg_notify(TG_ARGV[0], format('{"chain":%s,"account":"0x%s","from":%s,"to":%s,"n":%s,"updated_at":%s}',
+                to_json(n.chain), encode(n.account, 'hex'), n.low, n.high, n.many, to_json(n.at)));
+        END IF;
+        UPDATE conch.pending_floors f SET nonce = n.open WHERE f.chain = n.chain AND f.account = n.account AND f.nonce > n.open;
+        IF TG_OP = 'INSERT' AND NOT EXISTS (SELECT FROM conch.pending_floors f WHERE f.chain = n.chain AND f.account = n.account) THEN
+            INSERT INTO conch.pending_floors VALUES (n.chain, n.account, 0) ON CONFLICT DO NOTHING; -- nobody knows what was before
+        END IF;
+    END LOOP;
     RETURN NULL;
 END $$;
 CREATE TRIGGER pending_new AFTER INSERT ON conch.pending_transactions
-    FOR EACH ROW EXECUTE FUNCTION conch.notify_pending('pending_tx_new');
+    REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION conch.notify_pending('pending_tx_new');
 CREATE TRIGGER pending_update AFTER UPDATE ON conch.pending_transactions
-    FOR EACH ROW EXECUTE FUNCTION conch.notify_pending('pending_tx_update');
+    REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION conch.notify_pending('pending_tx_update');
 
--- An intent that waits wakes the leader: one notification a statement.
+-- The leader is woken by what it has to do, and not by its own writes: one notification a statement.
 CREATE FUNCTION conch.notify_intents() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM pg_notify('pending_intent', json_build_object('chain', n.chain, 'account', '0x' || encode(n.account, 'hex'))::text)
-       FROM (SELECT DISTINCT chain, account FROM fresh) n;
+       FROM (SELECT DISTINCT chain, account FROM fresh) n WHERE pg_notification_queue_usage() < 0.5;
     RETURN NULL;
 END $$;
 CREATE TRIGGER intents_new AFTER INSERT ON conch.intents
     REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION conch.notify_intents();
-CREATE TRIGGER intents_changed AFTER UPDATE ON conch.intents
-    REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION conch.notify_intents();
+CREATE FUNCTION conch.notify_cancel() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM pg_notify('pending_intent', json_build_object('chain', NEW.chain, 'account', '0x' || encode(NEW.account, 'hex'))::text)
+      WHERE pg_notification_queue_usage() < 0.5;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER intents_cancelled AFTER UPDATE ON conch.intents
+    FOR EACH ROW WHEN (NEW.cancel AND NOT OLD.cancel) EXECUTE FUNCTION conch.notify_cancel();
+
+-- What is finished may be moved out of the way: the same rows in tables that nobody
+-- writes to. Idempotency keys count there as well.
+CREATE TABLE conch.archived_intents (LIKE conch.intents, PRIMARY KEY (id), UNIQUE (chain, account, idempotency_key));
+ALTER TABLE conch.archived_intents DROP COLUMN waits, DROP COLUMN put_off, DROP COLUMN cancelling, DROP COLUMN slotless, DROP COLUMN refusals,
+    DROP COLUMN held_cause, DROP COLUMN held_why, DROP COLUMN held_since, DROP COLUMN held_until, DROP COLUMN held_height, DROP COLUMN held_nonce;
+CREATE INDEX archived_intents_seq ON conch.archived_intents (seq);
+CREATE INDEX archived_intents_own ON conch.archived_intents (chain, account, seq) WHERE pg_catalog.starts_with(idempotency_key, 'conch:');
+CREATE TABLE conch.archived_transactions (LIKE conch.pending_transactions, PRIMARY KEY (chain, account, nonce));
+ALTER TABLE conch.archived_transactions DROP COLUMN epoch, DROP COLUMN write;
+CREATE TABLE conch.archived_attempts (LIKE conch.pending_attempts, PRIMARY KEY (chain, account, nonce, n));
+
+-- archive moves the oldest of an account's finished transactions, and of its intents
+-- that ended without one, if they are older than that: at most so many of each. The
+-- newest transaction stays, since the next nonce is counted from it. Nobody can accept
+-- an intent meanwhile, who might find its key neither here nor there.
+--
+-- For that it locks the table: only if there is something to move, which it looks for
+-- before, and again once nothing changes any more. Who waits for a table has all others
+-- wait behind, and has a running vacuum cancelled after deadlock_timeout: it gives up before.
+CREATE FUNCTION conch.pending_archive(chain text, account bytea, older interval, most int) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms'
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    cutoff timestamptz := clock_timestamp() - older;
+    nonces bigint[];
+    ids    uuid[];
+BEGIN
+    FOR look IN 1..2 LOOP
+        SELECT coalesce(array_agg(o.nonce), '{}'), coalesce(array_agg(o.intent) FILTER (WHERE o.intent IS NOT NULL), '{}') INTO nonces, ids
+          FROM (SELECT t.nonce, t.intent, t.updated_at FROM conch.pending_transactions t
+                 WHERE t.chain = pending_archive.chain AND t.account = pending_archive.account AND t.final
+                   AND t.nonce < (SELECT max(nonce) FROM conch.pending_transactions x WHERE x.chain = pending_archive.chain AND x.account = pending_archive.account)
+                 ORDER BY t.nonce LIMIT most) o WHERE o.updated_at < cutoff;
+        ids := ids || ARRAY(SELECT i.id FROM (SELECT s.id, s.created_at FROM conch.intents s
+                 WHERE s.chain = pending_archive.chain AND s.account = pending_archive.account AND s.slotless
+                 ORDER BY s.seq LIMIT most) i WHERE i.created_at < cutoff);
+        IF cardinality(nonces) + cardinality(ids) = 0 THEN
+            RETURN 0;
+        END IF;
+        IF look = 1 THEN
+            LOCK TABLE conch.intents IN SHARE ROW EXCLUSIVE MODE;
+        END IF;
+    END LOOP;
+    WITH gone AS (DELETE FROM conch.pending_attempts a
+         WHERE a.chain = pending_archive.chain AND a.account = pending_archive.account AND a.nonce = ANY (nonces) RETURNING a.*)
+    INSERT INTO conch.archived_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler, created_at)
+    SELECT g.chain, g.account, g.nonce, g.n, g.hash, g.signed, g.fee_max, g.fee_tip, g.gas, g.filler, g.created_at FROM gone g;
+    WITH gone AS (DELETE FROM conch.pending_transactions t
+         WHERE t.chain = pending_archive.chain AND t.account = pending_archive.account AND t.nonce = ANY (nonces) RETURNING t.*)
+    INSERT INTO conch.archived_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, failed, final, since_block, creator, created_at, updated_at, witnesses, waits)
+    SELECT g.chain, g.account, g.nonce, g.intent, g.hash, g.watched, g.state, g.block_hash, g.block_number, g.failed, g.final, g.since_block, g.creator, g.created_at, g.updated_at, g.witnesses, g.waits FROM gone g;
+    WITH gone AS (DELETE FROM conch.intents i WHERE i.id = ANY (ids) RETURNING i.*)
+    INSERT INTO conch.archived_intents (id, seq, chain, account, idempotency_key, to_account, value, data, gas, creator, created_at, nonce, fate, why, cancel)
+    SELECT g.id, g.seq, g.chain, g.account, g.idempotency_key, g.to_account, g.value, g.data, g.gas, g.creator, g.created_at, g.nonce, g.fate, g.why, g.cancel FROM gone g;
+    RETURN greatest(cardinality(nonces), cardinality(ids));
+END $$;
+REVOKE ALL ON FUNCTION conch.pending_archive(text, bytea, interval, int) FROM PUBLIC;
+
+-- What conch itself has sent is of no use to anybody once it has long been final, and its calls are large.
+-- forget deletes the oldest of these intents, here and in the archive, that have ended longer ago than that: up to so many of
+-- each, with their slots and attempts. As in pending_archive the account's newest slot stays, since the next nonce is counted
+-- from it, and a program that cannot have the table soon gives up. It has its owner's rights, so that a node has no right to
+-- delete what is open, or what its users have sent.
+--
+-- It takes the table before any row, in the order of pending_archive: neither waits for what the other one holds. Slots go
+-- first: one whose end the chain has just taken back is found open, and stays with its intent.
+CREATE FUNCTION conch.pending_forget(chain text, account bytea, older interval, most int) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms'
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    cutoff timestamptz := clock_timestamp() - older;
+    gone   bigint[];
+    n      int;
+    total  int;
+BEGIN
+    LOCK TABLE conch.intents IN ROW EXCLUSIVE MODE;
+    WITH old AS MATERIALIZED (
+        SELECT i.id, i.nonce FROM conch.intents i
+         WHERE i.chain = pending_forget.chain AND i.account = pending_forget.account AND starts_with(i.idempotency_key, 'conch:')
+         ORDER BY i.seq LIMIT most),
+    slots AS (
+        DELETE FROM conch.pending_transactions t USING old o
+         WHERE t.chain = pending_forget.chain AND t.account = pending_forget.account AND t.nonce = o.nonce AND t.intent = o.id
+           AND t.final AND t.updated_at < cutoff
+           AND t.nonce < (SELECT max(x.nonce) FROM conch.pending_transactions x WHERE x.chain = pending_forget.chain AND x.account = pending_forget.account)
+        RETURNING t.nonce)
+    SELECT coalesce(array_agg(s.nonce), '{}') INTO gone FROM slots s;
+    DELETE FROM conch.pending_attempts a
+     WHERE a.chain = pending_forget.chain AND a.account = pending_forget.account AND a.nonce = ANY (gone);
+    DELETE FROM conch.intents i
+     WHERE i.id = ANY (ARRAY(
+        SELECT o.id FROM (SELECT x.* FROM conch.intents x
+                 WHERE x.chain = pending_forget.chain AND x.account = pending_forget.account AND starts_with(x.idempotency_key, 'conch:')
+                 ORDER BY x.seq LIMIT most) o
+         WHERE o.nonce = ANY (gone) OR o.slotless AND o.created_at < cutoff));
+    GET DIAGNOSTICS total = ROW_COUNT;
+    WITH old AS MATERIALIZED (
+        SELECT i.id, i.nonce, i.created_at FROM conch.archived_intents i
+         WHERE i.chain = pending_forget.chain AND i.account = pending_forget.account AND starts_with(i.idempotency_key, 'conch:')
+         ORDER BY i.seq LIMIT most),
+    slots AS (
+        DELETE FROM conch.archived_transactions t USING old o
+         WHERE t.chain = pending_forget.chain AND t.account = pending_forget.account AND t.nonce = o.nonce AND t.updated_at < cutoff
+        RETURNING t.nonce),
+    attempts AS (
+        DELETE FROM conch.archived_attempts a USING slots s
+         WHERE a.chain = pending_forget.chain AND a.account = pending_forget.account AND a.nonce = s.nonce)
+    DELETE FROM conch.archived_intents i USING old o LEFT JOIN slots s ON s.nonce = o.nonce
+     WHERE i.id = o.id AND (s.nonce IS NOT NULL OR o.nonce IS NULL AND o.created_at < cutoff);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    RETURN greatest(total, n);
+END $$;
+REVOKE ALL ON FUNCTION conch.pending_forget(text, bytea, interval, int) FROM PUBLIC;

@@ -47,6 +47,7 @@ CREATE TABLE conch.sequencer_intents (
 CREATE UNIQUE INDEX sequencer_intents_key ON conch.sequencer_intents (contract, sha256(key));
 CREATE INDEX sequencer_intents_place ON conch.sequencer_intents (contract, place);
 CREATE INDEX sequencer_intents_open ON conch.sequencer_intents (contract, ended, place) WHERE NOT ended;
+CREATE INDEX sequencer_intents_ended ON conch.sequencer_intents (contract, ended_at) WHERE ended;
 
 -- Grants that have left, or may have.
 CREATE TABLE conch.sequencer_grants (
@@ -71,8 +72,11 @@ CREATE TABLE conch.sequencer_attempts (
     assembled  bytea NOT NULL,
     contents   bytea NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    landed     boolean NOT NULL DEFAULT false,              -- on the chain, in a block that need not be final yet
+    done_at    timestamptz,                                 -- since when nobody needs it, as far as is known; NULL: somebody may
     PRIMARY KEY (contract, assembled)
 );
+CREATE INDEX sequencer_attempts_done ON conch.sequencer_attempts (contract, done_at) WHERE done_at IS NOT NULL;
 
 -- What the node has dispatched as a coordinator, and the ledger has not decided for good.
 CREATE TABLE conch.sequencer_dispatches (
@@ -153,3 +157,47 @@ BEGIN
             HINT = 'Name the same scope, or give each node a database of its own.';
     END IF;
 END $$;
+
+-- trim forgets what has ended long ago (requirement P41): up to most intents that have ended longer ago than is said for their
+-- contracts, and the contents of up to most attempts that nobody has needed for as long. It has its owner's rights, so that a node has no right to delete what is open:
+-- what a dispatch or a grant of an open intent names is read at a start. What an ended intent was granted and did not land is
+-- dead in a final block; what has landed is needed until its states are spent, also if the book does not know yet that it has.
+CREATE FUNCTION conch.sequencer_trim(scope text, contracts text[], ages interval[], most int, OUT intents int, OUT attempts int)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    moment timestamptz := clock_timestamp(); -- of a volatile function no index is searched
+    own    text[];
+    used   bytea[]; -- few
+BEGIN
+    SELECT array_agg(k.contract) INTO own FROM conch.sequencer_contracts k WHERE k.contract = ANY (contracts) AND k.scope = sequencer_trim.scope;
+    used := ARRAY(SELECT d.assembled FROM conch.sequencer_dispatches d WHERE d.contract = ANY (own))
+         || ARRAY(SELECT g.assembled
+                    FROM unnest(own) k(contract) CROSS JOIN LATERAL
+                         (SELECT x.contract, x.sequence FROM conch.sequencer_intents x WHERE x.contract = k.contract AND NOT x.ended ORDER BY x.place) i
+                   CROSS JOIN LATERAL (SELECT x.assembled FROM conch.sequencer_grants x WHERE x.contract = i.contract AND x.sequence = i.sequence OFFSET 0) g);
+    WITH old AS MATERIALIZED (
+        SELECT i.* FROM unnest(contracts, ages) AS k(contract, age) CROSS JOIN LATERAL
+               (SELECT x.contract, x.sequence, x.landed FROM conch.sequencer_intents x
+                 WHERE x.contract = k.contract AND x.ended AND x.ended_at < moment - k.age ORDER BY x.ended_at LIMIT most) i
+         WHERE k.contract = ANY (own) LIMIT most),
+    grants AS (
+        DELETE FROM conch.sequencer_grants g USING old o WHERE g.contract = o.contract AND g.sequence = o.sequence
+        RETURNING g.contract, g.assembled, o.landed),
+    dead AS MATERIALIZED (SELECT DISTINCT g.contract, g.assembled FROM grants g WHERE g.assembled IS DISTINCT FROM g.landed),
+    contents AS (
+        DELETE FROM conch.sequencer_attempts a USING dead d
+         WHERE a.contract = d.contract AND a.assembled = d.assembled AND NOT a.landed AND a.assembled <> ALL (used)),
+    gone AS (
+        DELETE FROM conch.sequencer_intents i USING old o WHERE i.contract = o.contract AND i.sequence = o.sequence RETURNING true)
+    SELECT count(*) INTO sequencer_trim.intents FROM gone;
+    WITH old AS MATERIALIZED (
+        SELECT a.* FROM unnest(contracts, ages) AS k(contract, age) CROSS JOIN LATERAL
+               (SELECT x.contract, x.assembled FROM conch.sequencer_attempts x
+                 WHERE x.contract = k.contract AND x.done_at < moment - k.age AND x.assembled <> ALL (used) ORDER BY x.done_at LIMIT most) a
+         WHERE k.contract = ANY (own) LIMIT most),
+    gone AS (
+        DELETE FROM conch.sequencer_attempts a USING old o WHERE a.contract = o.contract AND a.assembled = o.assembled RETURNING true)
+    SELECT count(*) INTO sequencer_trim.attempts FROM gone;
+END $$;
+REVOKE ALL ON FUNCTION conch.sequencer_trim(text, text[], interval[], int) FROM PUBLIC;

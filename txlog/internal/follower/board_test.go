@@ -39,7 +39,7 @@ func (b *board) Apply(diff []byte) error {
 
 func (b *board) View() txlog.View                            { v := *b; return &v }
 func (b *board) Query([]byte, *txlog.Budget) ([]byte, error) { return []byte(b.text), nil }
-func (b *board) Hash() txlog.Hash                            { var s txlog.Sum; s.Add([]byte(b.text)); return s.Hash() }
+func (b *board) Hash() txlog.Hash                            { var t txlog.Tree; t.Add([]byte(b.text)); return t.Hash() }
 func (b *board) Snapshot() []byte                            { return []byte(b.text) }
 func (b *board) Restore(snapshot []byte) error               { b.text = string(snapshot); return nil }
 

@@ -22,7 +22,7 @@ import (
 //	loop          never ends
 type notes struct {
 	values map[string]int
-	sum    txlog.Sum
+	tree   txlog.Tree
 	wrong  int // is added to what goals read of this state: its memory is wrong
 }
 
@@ -78,13 +78,13 @@ func (n *notes) Apply(diff []byte) error {
 func (n *notes) put(name string, value int) {
 	item := func() []byte { return fmt.Appendf(nil, "%s=%d", name, n.values[name]) }
 	if n.values[name] != 0 {
-		n.sum.Remove(item())
+		n.tree.Remove(item())
 	}
 	if n.values[name] = value; value == 0 {
 		delete(n.values, name)
 		return
 	}
-	n.sum.Add(item())
+	n.tree.Add(item())
 }
 
 func (n *notes) View() txlog.View { return &notes{values: maps.Clone(n.values)} }
@@ -96,7 +96,7 @@ func (n *notes) Query(query []byte, _ *txlog.Budget) ([]byte, error) {
 	return []byte(strconv.Itoa(n.values[string(query)])), nil
 }
 
-func (n *notes) Hash() txlog.Hash { return n.sum.Hash() }
+func (n *notes) Hash() txlog.Hash { return n.tree.Hash() }
 
 func (n *notes) Snapshot() []byte {
 	var b []byte

@@ -47,8 +47,10 @@ BEGIN
                                WHERE r.log = log_append.log AND r.index BETWEEN first AND last) IS DISTINCT FROM hashes THEN
         RAISE EXCEPTION USING ERRCODE = 'CN031', MESSAGE = format('entry %s is another one: somebody else has appended', first);
     END IF;
-    -- The payload is only which log, and how long it is: readers fetch the rows.
-    PERFORM pg_notify('conch_log', encode(log_append.log, 'hex') || ':' || last);
+    -- The payload is only which log, and how long it is: readers fetch the rows. It is a hint that may be lost, and must not stop what it
+    -- tells of: from half full on the server's one queue warns at each commit that notifies, and a full one fails it (54000). Readers
+    -- poll then.
+    PERFORM pg_notify('conch_log', encode(log_append.log, 'hex') || ':' || last) WHERE pg_notification_queue_usage() < 0.5;
 END $$;
 
 -- read returns the record at an index, of which only the hash is told, and those after it: most of them, or fewer if they

@@ -53,7 +53,7 @@ type state struct {
 }
 
 // sum is of the checksums of all values of a bucket, word by word, modulo 2^64. It finds what a disk has lost or mixed up. Others choose what is
-// stored and never what a disk loses, so it need not withstand them, as [txlog.Sum] must.
+// stored and never what a disk loses, so it need not withstand them, as [txlog.Tree] must.
 type sum struct {
 	N   uint64
 	Sum [sha256.Size / 8]uint64

@@ -49,6 +49,23 @@ func (k *Key) Sign(_ context.Context, tx *types.Transaction) (*types.Transaction
 	return types.SignTx(tx, types.LatestSignerForChainID(tx.ChainId()), k.secret)
 }
 
+// Raw signs a transaction (EIP-1559), without To one that makes a contract, and returns it as eth_sendRawTransaction takes it.
+func (k *Key) Raw(ctx context.Context, chainID, nonce, tip, gas uint64, to, data []byte) (string, error) {
+	call := &types.DynamicFeeTx{
+		ChainID: new(big.Int).SetUint64(chainID), Nonce: nonce, Gas: gas, Data: data, Value: new(big.Int),
+		GasTipCap: new(big.Int).SetUint64(tip), GasFeeCap: big.NewInt(50e9),
+	}
+	if len(to) > 0 {
+		call.To = new(common.BytesToAddress(to))
+	}
+	tx, err := k.Sign(ctx, types.NewTx(call))
+	if err != nil {
+		return "", err
+	}
+	raw, err := tx.MarshalBinary()
+	return hexutil.Encode(raw), err
+}
+
 // SignHash signs a hash: r, s and the recovery id, 0 or 1.
 func (k *Key) SignHash(hash [32]byte) ([]byte, error) { return crypto.Sign(hash[:], k.secret) }
 

@@ -27,7 +27,7 @@ func (a *app) version() *cobra.Command {
 				} `json:"schema"`
 				Go string `json:"go"`
 			}{Version: a.Build.Version, Commit: a.Build.Commit, Go: runtime.Version()}
-			v.Schema.Min, v.Schema.Max = pgmint.SchemaMin, pgmint.SchemaMax
+			v.Schema.Min, v.Schema.Max = pgmint.Tables.Oldest, pgmint.Tables.Newest()
 			if a.JSON {
 				return a.Document(v)
 			}

@@ -19,13 +19,12 @@ import (
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
+		return pgmint.Tables.Up(ctx, conn, nil)
 	})
 	pgtest.Main(m) // also looks for goroutines left running
 }

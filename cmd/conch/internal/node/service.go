@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/migrate"
 )
 
 // Kind describes a service before there is a node. Each is one folder of
@@ -29,7 +30,7 @@ type Kind struct {
 	// Papers are the certificates that the service's part of a configuration names.
 	Papers func(c config.Config, now time.Time) []certificate.Paper
 	// Tables are the service's tables in the database; nil if it has none.
-	Tables *Tables
+	Tables *migrate.Tables
 	// OpenAPI documents the routes of the service; see web.Document.
 	OpenAPI string
 	// Open makes the service when a node starts.

@@ -17,7 +17,6 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/expiry"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 )
 
 // lease is that of the trial session; any would do.
@@ -29,7 +28,7 @@ func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
 	base := pg.Config{URL: cfg.URL, TLSInsecure: cfg.TLSInsecure, TLSCAFile: cfg.TLSCAFile, AppName: "conch doctor"}
 	f := doctor.Facts{
 		Target: base.Redact(), Unread: map[string]string{}, Boottime: fence.Boottime() != math.MaxInt64,
-		Oldest: pgmint.SchemaMin, Newest: pgmint.SchemaMax,
+		Oldest: pgmint.Tables.Oldest, Newest: pgmint.Tables.Newest(),
 	}
 	conn, err := pg.Connect(ctx, base)
 	if err != nil {
@@ -45,9 +44,9 @@ func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
 	f.Unread["connections"] = f.Unread["locks"]
 	g.session(ctx, base)
 	g.addresses(ctx, base)
-	if f.Schema, err = migrate.Version(ctx, conn, migrate.Set{}); err != nil {
+	if f.Schema, err = pgmint.Tables.Version(ctx, conn); err != nil {
 		f.Unread["schema"] = pg.Sentence(err)
-		f.Schema = pgmint.SchemaMin // the schema exists, or reading it could not fail
+		f.Schema = pgmint.Tables.Oldest // the schema exists, or reading it could not fail
 	}
 	g.clock(ctx)
 	g.read(ctx, "replication", &f.Standbys, standbysSQL)

@@ -16,7 +16,6 @@ import (
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/runtest"
@@ -24,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
+		return pgmint.Tables.Up(ctx, conn, nil)
 	})
 	pgtest.Main(m)
 }
@@ -282,7 +281,7 @@ func TestSchemaVersions(t *testing.T) {
 	db := pgtest.New(t)
 	admin := db.Connect(t)
 	newer := func(n int) {
-		run(t, admin, fmt.Sprintf(`INSERT INTO conch.schema_version (version, name, checksum) VALUES (%d, 'later', 'x')`, pgmint.SchemaMax+n))
+		run(t, admin, fmt.Sprintf(`INSERT INTO conch.schema_version (version, name, checksum) VALUES (%d, 'later', 'x')`, pgmint.Tables.Newest()+n))
 	}
 	newer(1)
 	expect(t, judge(t, db.URL), want{"schema", doctor.Warn, "upgrade this program"})
@@ -308,8 +307,37 @@ func TestServer(t *testing.T) {
 	run(t, other, `SELECT pg_advisory_lock(n) FROM generate_series(1, 60) n`)
 	eventually(t, address, want{"connections", doctor.Warn, "5 of 7 left"})
 	expect(t, judge(t, address), want{"locks", doctor.Warn, "max_locks_per_transaction"})
+	namesTheEar(t, address, admin)
 	run(t, admin, `ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'`, `SELECT pg_reload_conf()`)
 	eventually(t, address, want{"replication", doctor.Fail, "nobody leads"})
+}
+
+// Of sessions in a transaction those are named first that may listen, also if they are younger than candidates, which wait for a lock.
+func namesTheEar(t *testing.T, address string, admin *pgx.Conn) {
+	t.Helper()
+	waits, ear := pgtest.Connect(t, configOf(address)), pgtest.Connect(t, configOf(address))
+	run(t, waits, `SET application_name = 'waits'`)
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = waits.Exec(ctx, `SELECT pg_advisory_lock(1)`)
+	}()
+	pgtest.Eventually(t, time.Minute, "one waits for a lock", func() (is bool) {
+		err := admin.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'advisory')`).Scan(&is)
+		return err == nil && is
+	})
+	run(t, ear, `SET application_name = 'ear'`, `LISTEN x`, `BEGIN`)
+	run(t, admin, `SET allow_system_table_mods = on`, `ALTER FUNCTION pg_catalog.pg_notification_queue_usage() RENAME TO conch_test_usage`,
+		`CREATE FUNCTION pg_catalog.pg_notification_queue_usage() RETURNS float8 LANGUAGE sql AS 'SELECT 0.62::float8'`)
+	found := judge(t, address)
+	i := slices.IndexFunc(found, want{"notifications", doctor.Warn, "62% full"}.met)
+	if i < 0 || !strings.Contains(found[i].Remedy, "the oldest are · pid "+fmt.Sprint(ear.PgConn().PID())+" (ear, ") || !strings.Contains(found[i].Remedy, " (waits, ") {
+		t.Errorf("%+v", found)
+	}
+	cancel()
+	<-over
+	run(t, ear, `ROLLBACK`)
 }
 
 // Doctor judges a primary and its standby, before and after the standby is promoted.

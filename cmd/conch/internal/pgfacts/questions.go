@@ -83,10 +83,13 @@ SELECT coalesce(jsonb_agg(jsonb_build_object('name', 'conch.' || coalesce(c.reln
     'rule', (SELECT min(quote_ident(r.rulename)) FROM pg_rewrite r WHERE r.ev_class = c.oid AND r.rulename <> '_RETURN'))
     ORDER BY coalesce(c.relname, n.name)), '[]') FROM class c FULL JOIN needed n ON n.name = c.relname`
 
+// queueSQL names the sessions with the oldest transactions, since who listens cannot be known. Those that wait for an advisory lock come
+// last: conch's candidates always do.
 const queueSQL = `
 SELECT jsonb_build_object('usage', pg_notification_queue_usage(), 'oldest', (SELECT jsonb_agg(o) FROM (
     SELECT pid, application_name AS app, datname AS base, extract(epoch FROM clock_timestamp() - xact_start)::bigint AS seconds FROM pg_stat_activity
-     WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY xact_start LIMIT 3) o))`
+     WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+     ORDER BY wait_event IS NOT DISTINCT FROM 'advisory', xact_start LIMIT 3) o))`
 
 const unloggedSQL = `
 SELECT coalesce(jsonb_agg('conch.' || relname ORDER BY relname), '[]') FROM pg_class

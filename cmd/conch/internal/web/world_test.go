@@ -18,7 +18,6 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -263,7 +262,7 @@ func eventOf(id int64, reason string) pgops.Event {
 
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
+		return pgmint.Tables.Up(ctx, conn, nil)
 	})
 	pgtest.Main(m) // also looks for goroutines left running
 }

@@ -17,22 +17,19 @@ import (
 // Round is a tick of the machines.
 const Round = 100 * time.Millisecond
 
-// Settings is what a core needs to know beside what its store has. What has no default is required.
+// Settings is what a core needs to know beside what its store has: fields of quorum.Config, which says what they mean.
 type Settings struct {
-	Self string        // this node's name
-	Key  crypto.Signer // with which it signs heads, of ed25519
+	Self string
+	Key  crypto.Signer
 	New  func() txlog.State
-	Seed uint64 // of all choices by chance; random, for each start
+	Seed uint64
 
-	// Submits reports whether another node's goals are taken here while this node leads, and those that have waited for that when it comes to
-	// lead; those of members are. nil: everybody's.
 	Submits func(node string) bool
 
-	GoalTimeout   time.Duration // for which a goal's answer is waited for before others are asked (B8; default 15s)
-	SnapshotEvery uint64        // records from one snapshot to the next (default 10,000)
-	SnapshotAfter uint64        // records behind which a peer is offered a snapshot (default 5,000)
-	Keep          uint64        // entries that are kept for members that are behind (default 10,000)
-
+	GoalTimeout   time.Duration
+	SnapshotEvery uint64
+	SnapshotAfter uint64
+	Keep          uint64
 }
 
 // Validate returns an error that lists every fault.

@@ -45,7 +45,7 @@ func (c *Core) follow(a follower.Action) {
 		c.say(a.Head, true)
 	case follower.Evidence:
 		c.write(Write{Fork: &a}, func() {})
-		c.tell(Forked{A: a.A, B: a.B, Index: a.Index})
+		c.tell(Forked(a))
 	case follower.Confirm:
 		c.pose(&question{came: c.now, ours: true})
 	case follower.Doubted:

@@ -2,7 +2,9 @@ package core
 
 import (
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/courier"
 	"github.com/conchhq/conch/txlog/internal/follower"
+	"github.com/conchhq/conch/txlog/internal/member"
 	"github.com/conchhq/conch/txlog/internal/wire"
 )
 
@@ -22,34 +24,21 @@ type (
 		Body wire.Body
 	}
 	// Faulty says that a node has sent what cannot be read.
-	Faulty struct {
-		From string
-		Why  error
-	}
+	Faulty follower.Faulty
 	// Headed is a head, as gossip has brought it, and the neighbour that brought it first.
-	Headed struct {
-		Head txlog.Head
-		Via  string
-	}
+	Headed follower.Heard
 	// Suggested names whom gossip suggests as the leader.
 	Suggested struct{ Name string }
 	// Unsent says that a message to a node was not sent.
 	Unsent struct{ To string }
 	// Peers says which nodes are connected.
 	Peers struct{ Names []string }
-	// UserGoal asks for a goal to be executed by the leader. TicketEnded ends it.
-	UserGoal struct {
-		Ticket uint64 // names the asker: each that waits has another one, also those of reads and changes
-		txlog.Goal
-	}
+	// UserGoal asks for a goal to be executed by the leader. TicketEnded ends it. Its ticket is no read's or change's either.
+	UserGoal courier.Carry
 	// Read asks for everything that was acknowledged before: once it is answered, the copy has it.
 	Read struct{ Ticket uint64 }
-	// Change asks for another set of members, sorted by name, instead of those that an asker has seen. Only the leader takes it.
-	Change struct {
-		Ticket  uint64
-		Members []txlog.Member
-		Since   uint64 // Status.MembersAt, as the asker has seen it
-	}
+	// Change asks for another set of members, sorted by name, instead of those that an asker has seen as of Status.MembersAt. Only the leader takes it.
+	Change member.Change
 	// Gone says that an asker waits no longer.
 	Gone struct{ Ticket uint64 }
 	// Written says that the writes of the last output are stored.

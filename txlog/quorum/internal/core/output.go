@@ -2,10 +2,10 @@ package core
 
 import (
 	"slices"
-	"time"
 
 	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/courier"
 	"github.com/conchhq/conch/txlog/internal/follower"
 	"github.com/conchhq/conch/txlog/internal/wire"
 	"github.com/conchhq/conch/txlog/quorum/internal/majority"
@@ -74,13 +74,8 @@ type (
 	Give follower.Give
 	// GivePiece sends a piece of a snapshot from the store.
 	GivePiece follower.GivePiece
-	// TicketEnded ends a ticket.
-	TicketEnded struct {
-		Ticket uint64
-		txlog.Answer
-
-		Err error // the rest is zero then
-	}
+	// TicketEnded ends a ticket: see courier.Deliver.
+	TicketEnded courier.Deliver
 	// Publish has gossip tell everybody a head.
 	Publish struct{ Head txlog.Head }
 	// Perform has an effect performed while the act door is open, and tried again until it shuts (Doors). Done ends it, and Ended if the door has shut.
@@ -150,24 +145,15 @@ type (
 	// Applied says up to where the copy has come, and by which records.
 	Applied struct{ Records []txlog.Record }
 	// Waits says that another member leads while a goal waits (B10).
-	Waits struct{ GoalID, From, To string }
+	Waits courier.Changed
 	// TimedOut says that a goal had no answer in time (B8); it is tried again.
-	TimedOut struct{ GoalID, To string }
+	TimedOut courier.TimedOut
 	// Parked says that records are known of, and do not come.
-	Parked struct {
-		At, Upto uint64
-		For      time.Duration
-	}
+	Parked follower.Parked
 	// Forked says that two heads contradict each other.
-	Forked struct {
-		A, B  txlog.Head
-		Index uint64
-	}
+	Forked follower.Evidence
 	// Doubted says that the leader denies a head: follower.Doubted.
-	Doubted struct {
-		Head  txlog.Head
-		Count uint64
-	}
+	Doubted follower.Doubt
 	// Rebuilt says that the copies are made anew from the store, and why.
 	Rebuilt struct{ Why error }
 	// Refused says that something of a node was left out.

@@ -12,12 +12,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/conchhq/conch/chain/evm/evmtest"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/rpc"
 )
 
 // Config says what is attacked.
@@ -43,7 +43,7 @@ type wallet struct {
 // Attacker belongs to one goroutine at a time.
 type Attacker struct {
 	cfg     Config
-	chain   client
+	chain   *rpc.Client
 	address []byte // of the contract
 	domain  []byte // EIP-712's separator
 	member  *evmtest.Key
@@ -54,13 +54,27 @@ type Attacker struct {
 	turn    int
 }
 
+// patience is for one question to a local node.
+const patience = 10 * time.Second
+
+// tip is what the attacker pays for a unit of gas, in wei: more than any node does.
+const tip = 20_000_000_000
+
+// sign returns the next transaction of the account, with as much gas as another one has.
+func (w *wallet) sign(ctx context.Context, chain uint64, to, data []byte, gas string) (string, error) {
+	limit, err := rpc.Number(gas)
+	if err != nil {
+		return "", err
+	}
+	return w.key.Raw(ctx, chain, w.nonce, w.tip, limit, to, data)
+}
+
 // lookEvery is short beside the time of a block, so that a copy can be in the block of what it copies, before it.
 const lookEvery = 10 * time.Millisecond
 
 // New makes the accounts, which the chain gives money to.
 func New(ctx context.Context, cfg Config) (*Attacker, error) {
-	a := &Attacker{cfg: cfg, wallets: map[string]*wallet{}, seen: map[string]bool{}}
-	a.chain = client{url: cfg.URL, http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
+	a := &Attacker{cfg: cfg, chain: rpc.New(cfg.URL, patience), wallets: map[string]*wallet{}, seen: map[string]bool{}}
 	var err error
 	if a.address, err = hex.DecodeString(strings.TrimPrefix(cfg.Contract, "0x")); err != nil {
 		return nil, err
@@ -81,11 +95,11 @@ func New(ctx context.Context, cfg Config) (*Attacker, error) {
 			return nil, err
 		}
 		a.wallets[kind] = &wallet{key: key, tip: tip}
-		if err := a.chain.ask(ctx, new(string), "dev_fund", key.Account().String(), "0xe8d4a51000"); err != nil { // gwei
+		if err := a.chain.Ask(ctx, nil, "dev_fund", key.Account().String(), "0xe8d4a51000"); err != nil { // gwei
 			return nil, err
 		}
 	}
-	return a, a.chain.ask(ctx, &a.filter, "eth_newPendingTransactionFilter", true)
+	return a, a.chain.Ask(ctx, &a.filter, "eth_newPendingTransactionFilter", true)
 }
 
 func keyOf(text string) (*evmtest.Key, error) {
@@ -100,7 +114,7 @@ func keyOf(text string) (*evmtest.Key, error) {
 func (a *Attacker) Run(ctx context.Context) {
 	again := time.NewTicker(lookEvery)
 	defer again.Stop()
-	defer a.chain.http.CloseIdleConnections()
+	defer a.chain.Close()
 	for ctx.Err() == nil {
 		_ = a.look(ctx) // what is refused before it is in the pool has done no harm
 		select {
@@ -126,9 +140,9 @@ type pooled struct{ Hash, From, To, Input, Gas string }
 // look attacks what is new in the pool.
 func (a *Attacker) look(ctx context.Context) error {
 	var found []pooled
-	if err := a.chain.ask(ctx, &found, "eth_getFilterChanges", a.filter); err != nil {
+	if err := a.chain.Ask(ctx, &found, "eth_getFilterChanges", a.filter); err != nil {
 		// A chain that was away has forgotten it.
-		return errors.Join(err, a.chain.ask(ctx, &a.filter, "eth_newPendingTransactionFilter", true))
+		return errors.Join(err, a.chain.Ask(ctx, &a.filter, "eth_newPendingTransactionFilter", true))
 	}
 	mine := a.Attack().Accounts
 	var faults []error
@@ -171,12 +185,12 @@ func (a *Attacker) strike(ctx context.Context, kind string, p pooled) error {
 	if err != nil || data == nil {
 		return err
 	}
-	raw, err := w.sign(a.cfg.Chain, a.address, data, p.Gas)
+	raw, err := w.sign(ctx, a.cfg.Chain, a.address, data, p.Gas)
 	if err != nil {
 		return err
 	}
-	if err := a.chain.ask(ctx, new(string), "eth_sendRawTransaction", "0x"+hex.EncodeToString(raw)); err != nil {
-		n, again := a.chain.count(ctx, w.key.Account().String())
+	if err := a.chain.Ask(ctx, new(string), "eth_sendRawTransaction", raw); err != nil {
+		n, again := a.chain.Count(ctx, w.key.Account().String(), "pending")
 		if again == nil {
 			w.nonce = n
 		}

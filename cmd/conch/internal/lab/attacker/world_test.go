@@ -90,7 +90,7 @@ func begin(t *testing.T, code string) *world {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.contract.Address = hexOf(keccak(list(slices.Concat(text8(at), integer(1))))[12:])
+		w.contract.Address = hexOf(keccak([]byte{0xd6, 0x94}, at, []byte{1})[12:]) // RLP of the account and its first nonce
 	}
 	w.hash = func(a ledger.Attempt) ledger.Hash { return evm.Scheme{}.Assembled(w.contract, a) }
 	w.attacker, err = New(ctx, Config{
@@ -99,7 +99,7 @@ func begin(t *testing.T, code string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(w.attacker.chain.http.CloseIdleConnections)
+	t.Cleanup(w.attacker.chain.Close)
 	w.record.Contract = auditor.Contract{Members: w.names, Needed: needed}
 	return w
 }
@@ -123,11 +123,11 @@ func (w *world) mine() { w.call(new(string), "dev_mine") }
 // send sends data from a member's account, to the contract unless it is the creation.
 func (w *world) send(from int, to, data []byte) (hash string) {
 	w.t.Helper()
-	raw, err := w.members[from].sign(w.node.ChainID, to, data, "0x7a1200")
+	raw, err := w.members[from].sign(w.ctx, w.node.ChainID, to, data, "0x7a1200")
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.call(&hash, "eth_sendRawTransaction", hexOf(raw))
+	w.call(&hash, "eth_sendRawTransaction", raw)
 	w.members[from].nonce++
 	return hash
 }

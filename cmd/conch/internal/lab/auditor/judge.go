@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 )
@@ -40,7 +41,23 @@ func Judge(r Record) Verdict {
 		j.fault("%s", j.Stuck)
 	}
 	j.attack()
+	for _, e := range r.Ended {
+		j.ending(e)
+	}
 	return j.verdict
+}
+
+// ending judges what became of a node whose certificate has ended.
+func (j *judge) ending(e Ended) {
+	if len(e.Standing) > 0 {
+		j.fault("a minute after the end of the certificate of %s there were still connections: %s", e.Node, strings.Join(e.Standing, ", "))
+	}
+	if !e.Refused || !e.Said {
+		j.fault("the certificate of %s has ended; that it is refused was said by others: %t, that it has ended by its node: %t", e.Node, e.Refused, e.Said)
+	}
+	if e.Away > 0 {
+		j.fault("the certificate of %s was renewed, and %d ways to and from it had no connection later", e.Node, e.Away)
+	}
 }
 
 type intent struct{ owner, sequence string }

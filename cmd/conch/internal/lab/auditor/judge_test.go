@@ -51,6 +51,10 @@ var spoilings = []spoiling{
 	{"another contract", func(r *auditor.Record) { r.Ledger.Created.Code[0]++ }, "not created by the audited code", uncounted},
 	{"no creation", func(r *auditor.Record) { r.Ledger.Created = auditor.Created{} }, "not created by the audited code", uncounted},
 	{"it came to a stop", func(r *auditor.Record) { r.Stuck = "nothing has happened for 3m0s" }, "nothing has happened for 3m0s", uncounted},
+	{"an ended certificate is believed", func(r *auditor.Record) { r.Ended[0].Standing = []string{"bank to north"} }, "the certificate of north there were still connections: bank to north", uncounted},
+	{"nobody refuses an ended certificate", func(r *auditor.Record) { r.Ended[0].Refused = false }, "said by others: false, that it has ended by its node: true", uncounted},
+	{"its node does not say so", func(r *auditor.Record) { r.Ended[0].Said = false }, "by others: true, that it has ended by its node: false", uncounted},
+	{"it stays away", func(r *auditor.Record) { r.Ended[0].Away = 3 }, "was renewed, and 3 ways to and from it had no connection", uncounted},
 	{"another member", func(r *auditor.Record) { r.Ledger.Created.Members[1] = "0xff" }, "has the members [0xb0 0xff]", uncounted},
 	{"fewer endorse", func(r *auditor.Record) { r.Contract.Needed = 2 }, "of which 1 endorse", uncounted},
 	{"an intent lands twice", func(r *auditor.Record) {

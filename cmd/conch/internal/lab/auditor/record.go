@@ -20,6 +20,7 @@ type Record struct {
 	Troubles                  []Trouble
 	Restores                  []Restore
 	Held                      []Held
+	Ended                     []Ended
 	Stuck                     string  // why the run was ended before its plan was; empty: it was not
 	Seed                      *uint64 // of the plan, if there was one
 	Attack                    Attack
@@ -38,6 +39,15 @@ type Restore struct {
 type Held struct {
 	Owner    string
 	From, To uint64 // the old head, and the chain's own when the endpoint was let go
+}
+
+// Ended is a certificate that has ended while its node worked, and was renewed more than a minute later.
+type Ended struct {
+	Node     string
+	Standing []string // connections that it has proven, more than a minute after its end
+	Refused  bool     // others have said that they refuse it
+	Said     bool     // its node has said that it has ended
+	Away     int      // ways to and from its node on which there was no connection, long after it was renewed
 }
 
 // Attack is what an attacker has sent to the contract.

@@ -106,6 +106,7 @@ func whole(t *testing.T) auditor.Record {
 		Kills:      1,
 		Pauses:     2,
 		Partitions: 3,
+		Ended:      []auditor.Ended{{Node: "north", Refused: true, Said: true}},
 		Dispatches: []time.Duration{500 * time.Millisecond},
 	}
 }

@@ -4,14 +4,13 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 	"github.com/conchhq/conch/internal/fleet"
 )
 
@@ -79,21 +78,13 @@ func (c *cabinets) start(cfg Config, s *site, id, text string) error {
 
 // leads reports whether the node at a URL leads, and the others hold what it holds.
 func (c *cabinets) leads(ctx context.Context, client *http.Client, url string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/v1/files/bench", nil)
-	if err != nil {
-		return false
-	}
-	req.Header.Set("Authorization", "Bearer "+filesToken)
-	res, err := client.Do(req)
-	if err != nil {
-		return false // it has not started yet
-	}
 	var out struct {
 		Leading bool
 		Version struct{ Epoch, Seq int64 }
 		Peers   map[string]struct{ Epoch, Seq int64 }
 	}
-	err = errors.Join(json.NewDecoder(res.Body).Decode(&out), res.Body.Close())
+	node := nodeapi.Node{Client: client, Base: url, Token: filesToken}
+	err := node.Ask(ctx, http.MethodGet, "/v1/files/bench", nil, &out) // it may not have started yet
 	for _, held := range out.Peers {
 		out.Leading = out.Leading && held == out.Version
 	}

@@ -4,8 +4,6 @@ package chaos
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -27,13 +25,13 @@ type asker struct {
 	pair   *daemonPair
 	scope  string
 	daemon *daemon
-	client *http.Client
+	node   *nodeapi.Node
 	life   time.Duration // lifetime that it asks for; 0: it names none
 	needs  time.Duration // an answer with a shorter lifetime is not used
 }
 
 func newAsker(p *daemonPair, scope string, d *daemon) *asker {
-	return &asker{pair: p, scope: scope, daemon: d, client: &http.Client{Transport: nodeapi.OverUnix(d.socket(), 0), Timeout: askTimeout}}
+	return &asker{pair: p, scope: scope, daemon: d, node: d.api(askTimeout)}
 }
 
 type answer struct {
@@ -44,7 +42,7 @@ type answer struct {
 }
 
 func (a *asker) run(ctx context.Context) {
-	defer a.client.CloseIdleConnections()
+	defer a.node.Close()
 	pace := time.NewTicker(askPace)
 	defer pace.Stop()
 	for {
@@ -62,24 +60,11 @@ func (a *asker) run(ctx context.Context) {
 
 // ask asks once. An error is no answer and permits nothing.
 func (a *asker) ask(ctx context.Context) (yes answer, err error) {
-	at := "http://daemon/v1/scopes/" + url.PathEscape(a.scope) + "/gate"
+	path := "/v1/scopes/" + url.PathEscape(a.scope) + "/gate"
 	if a.life > 0 {
-		at += "?for=" + a.life.String()
+		path += "?for=" + a.life.String()
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
-	if err != nil {
-		return yes, err
-	}
-	req.Header.Set("Authorization", "Bearer "+secret)
-	res, err := a.client.Do(req)
-	if err != nil {
-		return yes, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != http.StatusOK {
-		return yes, fmt.Errorf("the gate answered %d", res.StatusCode)
-	}
-	return yes, json.NewDecoder(res.Body).Decode(&yes)
+	return yes, a.node.Ask(ctx, http.MethodGet, path, nil, &yes)
 }
 
 // act has effects until the answer expires. Each effect is an instant at which the clock was

@@ -5,6 +5,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
@@ -79,10 +81,14 @@ func begin(t *testing.T, cfg ClusterConfig) *trial {
 
 func (x *trial) next(inside bool) {
 	x.Helper()
-	var err error
-	if x.leader, x.epoch, err = x.Leader(x.ctx, x.epoch, inside); err != nil {
-		x.Fatal(err)
-	}
+	above := x.epoch
+	x.await(fmt.Sprintf("somebody leads above epoch %d, and has committed a row", above), func() bool {
+		i := slices.IndexFunc(x.Nodes, func(n *Node) bool { return n.Epoch > above && n.Acted != 0 && (n.Inside != 0 || !inside) })
+		if i >= 0 {
+			x.leader, x.epoch = x.Nodes[i], x.Nodes[i].Epoch
+		}
+		return i >= 0
+	})
 }
 
 func (x *trial) await(what string, cond func() bool) {
@@ -127,11 +133,14 @@ func (x *trial) pass(d time.Duration) {
 // proven ends the cluster and requires a clean verdict with at least as many leaderships.
 func (x *trial) proven(leaders int) {
 	x.Helper()
-	v, err := x.Verdict(x.ctx)
+	if err := x.EndMachines(time.Minute); err != nil {
+		x.Fatal(err)
+	}
+	r, err := x.collect(x.ctx)
 	if err != nil {
 		x.Fatal(err)
 	}
-	x.Logf("acts %d, leaderships %d, failover %+v ms, act door %+v ms", v.Acts, v.Leaders, v.Failover, v.ActDoor)
+	v := evidence.Judge(r)
 	if v.Overlapping+v.Lost+v.Duplicated != 0 {
 		x.Errorf("overlapping %d, lost %d, duplicated %d; want none", v.Overlapping, v.Lost, v.Duplicated)
 	}
@@ -167,7 +176,6 @@ func TestLeadersAreHit(t *testing.T) {
 	for _, kind := range []Kind{Backend, Deaf} {
 		led := x.leader
 		in := &Injection{Fault: Fault{Kind: kind, Target: Leaders}}
-		x.Fault(led, x.epoch)
 		if err := procedures[kind].inject(x.ctx, n, in); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +222,6 @@ func TestBlackholedWaiter(t *testing.T) {
 	}
 	deaf.Proxy.Blackhole(tcpproxy.Both)
 	x.pass(lease / 2) // its wait is in progress at the server
-	x.Fault(x.leader, x.epoch)
 	x.leader.Signal(syscall.SIGKILL)
 	x.next(true)
 	if x.leader == deaf {
@@ -223,7 +230,6 @@ func TestBlackholedWaiter(t *testing.T) {
 	deaf.Proxy.Heal()
 	x.works()
 	if x.leader != deaf { // else a busy machine has made it the leader
-		x.Fault(x.leader, x.epoch)
 		x.leader.Signal(syscall.SIGKILL)
 		x.next(true) // only the healed one is left
 	}

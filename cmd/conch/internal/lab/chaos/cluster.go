@@ -12,10 +12,10 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
-	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
@@ -37,6 +37,8 @@ type ClusterConfig struct {
 	Takeover mint.Takeover // default strict
 	Children bool          // each machine also has a conch run
 	Clock    *skew.Clock   // nil: the machine's clock
+	// SmallQueue has the queue of notifications be as small as the server can have it.
+	SmallQueue bool
 }
 
 // Cluster is a private server with machines around it, each behind its own proxy.
@@ -47,11 +49,9 @@ type Cluster struct {
 	launcher *fleet.Launcher
 	Nodes    []*Node
 
-	mu      fleet.Heard // guards the fields below, and those of nodes
-	kills   []evidence.Kill
-	entries []evidence.Entry
-	deaths  []death
-	ending  sync.WaitGroup
+	mu     fleet.Heard // guards the field below, and those of nodes
+	deaths []death
+	ending sync.WaitGroup
 }
 
 // settings keep the server small and its lock table quickly full. While it shuts down, Postgres
@@ -75,6 +75,15 @@ func Start(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 		return c, err
 	}
 	c.URL = c.Server.URL("postgres")
+	if cfg.SmallQueue {
+		can, err := pgrogue.ShrinkNotifications(ctx, c.URL)
+		if err == nil && can {
+			err = c.Server.RestartFast(ctx)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
 	if err := pgmint.Up(ctx, pgmint.Config{URL: c.URL}, func(string) {}); err != nil {
 		return c, err
 	}
@@ -136,29 +145,6 @@ func (c *Cluster) describe() (s string) {
 	return s
 }
 
-// Leader waits for a node that leads with an epoch above the given one and has committed a row
-// and, if inside is set, has opened its act door.
-func (c *Cluster) Leader(ctx context.Context, above int64, inside bool) (leader *Node, epoch int64, err error) {
-	err = c.Await(ctx, fmt.Sprintf("somebody leads above epoch %d", above), func() bool {
-		for _, n := range c.Nodes {
-			if n.Epoch > above && n.Acted != 0 && (n.Inside != 0 || !inside) {
-				leader, epoch = n, n.Epoch
-				return true
-			}
-		}
-		return false
-	})
-	return leader, epoch, err
-}
-
-// Fault records that this leader is about to fail, so that the time to the next leader counts
-// as a failover.
-func (c *Cluster) Fault(n *Node, epoch int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.kills = append(c.kills, evidence.Kill{At: fence.Boottime(), Node: n.ID, Epoch: epoch})
-}
-
 // EndMachines ends all machines, in order within the patience, then by SIGKILL.
 func (c *Cluster) EndMachines(patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -212,28 +198,11 @@ func (c *Cluster) Stop() error {
 	return nil
 }
 
-// Verdict ends the nodes in order and judges their evidence.
-func (c *Cluster) Verdict(ctx context.Context) (evidence.Verdict, error) {
-	if err := c.EndMachines(time.Minute); err != nil {
-		return evidence.Verdict{}, err
-	}
-	r, err := c.collect(ctx)
-	if err != nil {
-		return evidence.Verdict{}, err
-	}
-	return evidence.Judge(r), nil
-}
-
 func (c *Cluster) collect(ctx context.Context) (r evidence.Record, err error) {
-	r.Ledger, err = pgledger.Read(ctx, c.URL)
-	if err != nil {
-		return r, err
-	}
-	var faults [2]error
-	r.Outside, faults[0] = evidence.ReadActs(evidence.OutsideFile(c.cfg.Dir))
-	r.Acks, faults[1] = evidence.ReadAcks(c.cfg.Dir)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r.Kills, r.Entries, r.Margin = c.kills, c.entries, margin(c.cfg.Lease)
+	var faults [3]error
+	r.Margin = margin(c.cfg.Lease)
+	r.Ledger, faults[0] = pgledger.Read(ctx, c.URL)
+	r.Outside, faults[1] = evidence.ReadActs(evidence.OutsideFile(c.cfg.Dir))
+	r.Acks, faults[2] = evidence.ReadAcks(c.cfg.Dir)
 	return r, errors.Join(faults[:]...)
 }

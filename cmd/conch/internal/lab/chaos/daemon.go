@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 	"github.com/conchhq/conch/internal/fleet"
 )
 
@@ -34,6 +35,13 @@ const strangeActor = "f\xfcr\xff\U0001f41a"
 
 func (d *daemon) file() string   { return filepath.Join(d.dir, "conch.toml") }
 func (d *daemon) socket() string { return filepath.Join(d.dir, "api") }
+
+// api is its HTTP API, for one that has the token.
+func (d *daemon) api(patience time.Duration) *nodeapi.Node {
+	n := nodeapi.Listening("unix:"+d.socket(), 0, patience)
+	n.Token = secret
+	return n
+}
 
 // write replaces the daemon's configuration atomically.
 func (d *daemon) write(lease time.Duration, takeover string, roles []role) error {

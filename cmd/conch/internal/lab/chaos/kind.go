@@ -1,5 +1,7 @@
 package chaos
 
+import "slices"
+
 // Kind is a kind of fault.
 type Kind string
 
@@ -22,6 +24,7 @@ const (
 	LocksFull      Kind = "locks-full"
 	TableLock      Kind = "table-lock"
 	Unannounced    Kind = "unannounced"
+	NotifyFull     Kind = "notify-full"
 	ClockAhead     Kind = "clock-ahead"
 	ClockBack      Kind = "clock-back"
 	Rolling        Kind = "rolling-restart"
@@ -46,7 +49,7 @@ const (
 type trait struct {
 	kind        Kind
 	what        string
-	weight      int
+	weight      int // 0: only if it is asked for
 	place       place
 	least, most float64 // duration in leases
 }
@@ -78,6 +81,7 @@ var traits = []trait{
 	{FenceStream, "fences above READ COMMITTED that never pause, while leaders lose their sessions, drain and die", 1, alone, 0, 0},
 	{StrangeBytes, "programs, commands and operators with text that no database accepts", 1, alone, 0, 0},
 	{SilentAddress, "the address that was good falls silent while another one works, and back", 3, line, 1.5, 4},
+	{NotifyFull, "the queue of notifications really full; drawn only by --only notify-full: before Postgres 17 it takes minutes and 8 GB", 0, alone, 1, 2.5},
 }
 
 // Kinds returns all kinds.
@@ -87,6 +91,11 @@ func Kinds() []Kind {
 		kinds[i] = t.kind
 	}
 	return kinds
+}
+
+// ordinary returns the kinds that are drawn if none is asked for.
+func ordinary() []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool { t, _ := traitOf(k); return t.weight == 0 })
 }
 
 // Describe returns a short description of a kind.

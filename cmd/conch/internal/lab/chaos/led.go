@@ -44,7 +44,7 @@ var (
 // bounds has the bound of each kind. Time during a fault counts too, unless nobody can lead then.
 var bounds = map[Kind]bound{
 	Kill9: crash, Backend: crash, LogUnread: crash, Reset: crash,
-	PGRestart: crash, PGKill: crash, LocksFull: crash, TableLock: crash, Unannounced: crash, ClockAhead: crash, ClockBack: crash,
+	PGRestart: crash, PGKill: crash, LocksFull: crash, TableLock: crash, Unannounced: crash, NotifyFull: crash, ClockAhead: crash, ClockBack: crash,
 	StopShort: silent, StopLong: silent, Silent: silent, SilentToServer: silent, SilentToClient: silent, Deaf: silent, SilentAddress: silent,
 	Latency: late, FrozenFence: stuck, BusyFence: stuck,
 	Rolling: crash, // a node that ends in order takes time to come back

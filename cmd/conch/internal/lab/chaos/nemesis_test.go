@@ -33,7 +33,7 @@ func TestAPlanIsTheSameWhereSomethingIsLeftOut(t *testing.T) {
 	t.Parallel()
 	n := unarmed(t)
 	n.leaveOut(errors.New("no compiler"))
-	if !reflect.DeepEqual(n.plan(), Plan(5, 40, Kinds())) {
+	if !reflect.DeepEqual(n.plan(), Plan(5, 40, ordinary())) {
 		t.Error("leaving out kinds changed the plan")
 	}
 	if len(n.leftOut) != 2 || n.leftOut[ClockAhead] != "no compiler" {

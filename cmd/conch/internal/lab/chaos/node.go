@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/demo"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/postmaster"
@@ -118,9 +116,7 @@ func (n *Node) hear(news fleet.News) {
 	case news.Ended:
 		n.Seen = worker.Seen{Pulse: n.Pulse}
 	case is:
-		if n.Hear(r); r.Kind == election.Entered {
-			n.cluster.entries = append(n.cluster.entries, evidence.Entry{At: r.At, Epoch: r.Epoch})
-		}
+		n.Hear(r)
 	}
 }
 

@@ -56,7 +56,7 @@ func Plan(seed uint64, n int, kinds []Kind) []Fault {
 		return nil
 	}
 	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a plan must follow from its seed
-	deck := stage.NewDeck(r, kinds, func(k Kind) int { t, _ := traitOf(k); return t.weight })
+	deck := stage.NewDeck(r, kinds, func(k Kind) int { t, _ := traitOf(k); return max(t.weight, 1) })
 	plan := make([]Fault, 0, n)
 	for i := range n {
 		kind := deck.Deal()

@@ -72,6 +72,7 @@ var procedures = map[Kind]*procedure{
 			return pgrogue.Mute(context.WithoutCancel(ctx), n.URL, false)
 		},
 	},
+	NotifyFull: {fillNotifications, func(_ context.Context, n *nemesis, _ *Injection) error { n.hog.Release(); return nil }},
 	ClockAhead: {turn(time.Hour), turn(0)},
 	ClockBack:  {turn(-time.Hour), turn(0)},
 	Rolling:    {roll, nothing},

@@ -41,6 +41,7 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	n.prepareClock(ctx)
 	n.Cluster, err = Start(ctx, ClusterConfig{
 		Program: cfg.Program, Conch: cfg.Conch, Dir: dir, Nodes: cfg.Nodes, Lease: cfg.Lease, Takeover: cfg.Takeover, Children: true, Clock: n.clock,
+		SmallQueue: slices.Contains(cfg.Kinds, NotifyFull),
 	})
 	defer func() { err = errors.Join(err, n.Stop()) }()
 	switch {
@@ -65,7 +66,7 @@ func (n *nemesis) kinds() []Kind {
 	if len(n.cfg.Kinds) > 0 {
 		return n.cfg.Kinds
 	}
-	return Kinds()
+	return ordinary()
 }
 
 // leaveOut records that the database's clock cannot be turned here.

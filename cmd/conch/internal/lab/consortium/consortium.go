@@ -61,7 +61,7 @@ func (s *supervisor) collect(ctx context.Context) (r auditor.Record, err error) 
 	r = auditor.Record{
 		Contract: auditor.Contract{Needed: needed, Names: map[string]string{}},
 		Kills:    s.kills, Pauses: s.pauses, Partitions: s.partitions, Dispatches: s.dispatches,
-		Restores: s.restores, Held: s.holds, Stuck: s.stuck, Troubles: s.troubles,
+		Restores: s.restores, Held: s.holds, Ended: s.endings, Stuck: s.stuck, Troubles: s.troubles,
 	}
 	if s.cfg.Chaos != nil {
 		r.Faults, r.Seed = s.counted, &s.cfg.Chaos.Seed

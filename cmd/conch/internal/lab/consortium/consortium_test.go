@@ -7,16 +7,23 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/internal/fleet"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -168,6 +175,75 @@ func TestACutHasTwoSides(t *testing.T) {
 	l.Heal()
 	if !reaches("bank", "north") {
 		t.Error("healed, and bank does not reach north")
+	}
+}
+
+// A certificate that has ended is judged by what stands between the nodes and by what they have said, and not before a minute; after its
+// renewal each way counts on which something has stood since.
+func TestTheEndOfACertificateIsJudged(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(server.Close)
+	begun := time.Now()
+	begin := func() *supervisor {
+		s := ran("west")
+		s.screen = screen.New(screen.Config{Out: io.Discard})
+		if err := s.lay(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.links.Close)
+		s.expired = &ending{of: s.All[1], ends: begun, back: map[string]bool{}}
+		return s
+	}
+	dial := func(s *supervisor, from, to string) {
+		s.links.Lead(to, strings.TrimPrefix(server.URL, "http://"))
+		line, err := new(net.Dialer).DialContext(bounded(t), "tcp", s.links.Way(from, to))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = line.Close() })
+		for !slices.Contains(s.links.Standing(to, begun, time.Now()), from+" to "+to) {
+			if err := pause.For(bounded(t), time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	at := func(s *supervisor, after time.Duration) {
+		if err := s.lapse(begun.Add(after)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bad := begin()
+	dial(bad, "bank", "north")
+	dial(bad, "bank", "east") // is none of its own
+	at(bad, judgedAfter-time.Second)
+	if bad.endings != nil {
+		t.Errorf("before its time it is judged: %+v", bad.endings)
+	}
+	at(bad, judgedAfter)
+	at(bad, judgedAfter+backWithin-time.Second)
+	if bad.expired == nil {
+		t.Error("it is over before its node had its time to come back")
+	}
+	at(bad, judgedAfter+backWithin)
+	good := begin()
+	good.refusals.Add(1)
+	good.All[1].ownEnd.Store(true)
+	at(good, judgedAfter)
+	good.expired.renewed = begun
+	for _, name := range members {
+		if name != "north" {
+			dial(good, name, "north")
+			dial(good, "north", name)
+		}
+	}
+	at(good, steady+time.Minute)
+	for s, want := range map[*supervisor]auditor.Ended{
+		bad: {Node: "north", Standing: []string{"bank to north"}, Away: 8}, good: {Node: "north", Refused: true, Said: true},
+	} {
+		if s.expired != nil || len(s.endings) != 1 || !reflect.DeepEqual(s.endings[0], want) {
+			t.Errorf("the judgement is %+v, want %+v", s.endings, want)
+		}
 	}
 }
 

@@ -64,10 +64,8 @@ func (s *supervisor) undo(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
-	if s.expired != nil && !now.Before(s.renewAt) {
-		if err := s.renew(); err != nil {
-			return err
-		}
+	if err := s.lapse(now); err != nil {
+		return err
 	}
 	if !s.rightAt.IsZero() && !now.Before(s.rightAt) {
 		if err := s.turnBack(); err != nil {

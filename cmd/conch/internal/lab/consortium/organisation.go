@@ -38,6 +38,7 @@ type organisation struct {
 	fingerprint string        // of its identity
 	ca          string        // file of the CA by which it knows its peers; empty: by their fingerprints
 	refusals    *atomic.Int64 // counts peers that are refused since their certificates have ended
+	ownEnd      atomic.Bool   // it has said that its own certificate has ended
 	api         *api
 	log         io.Writer
 }
@@ -105,6 +106,8 @@ func (o *organisation) command(program string, l *network.Network) fleet.Command
 			Message string `json:"msg"`
 			Listen  string `json:"listen"`
 			Reason  string `json:"reason"`
+			Level   string `json:"level"`
+			Paper   string `json:"certificate"`
 		}
 		if json.Unmarshal(line, &said) != nil {
 			return
@@ -114,6 +117,9 @@ func (o *organisation) command(program string, l *network.Network) fleet.Command
 		}
 		if said.Reason == string(mtls.Expired) && o.refusals != nil {
 			o.refusals.Add(1)
+		}
+		if said.Paper == "identity" && said.Level == "ERROR" {
+			o.ownEnd.Store(true)
 		}
 	})
 	return fleet.Command{

@@ -41,7 +41,7 @@ var kinds = []trait{
 	{Reorg, "the newest blocks of the chain are replaced, one to three of them", 3},
 	{Restore, "a node's database is put back to what it was some seconds earlier", 2},
 	{Clock, "the wall clock of one node is turned by hours or years, and turned back", 2},
-	{Certificate, "the certificate of one node ends while it is connected, and is renewed later", 1},
+	{Certificate, "the certificate of one node ends while it works, and is renewed a minute later", 1},
 	{OldHead, "one node sees no new block of the chain, for three ranges", 1},
 }
 

@@ -98,7 +98,7 @@ func TestTheEndOfAPlan(t *testing.T) {
 		"a saved database":   {func() { s.saved = &saving{} }, false},
 		"a turned clock":     {func() { s.rightAt = time.Now() }, false},
 		"an old head":        {func() { s.oldHead = 7 }, false},
-		"no certificate":     {func() { s.expired = new(organisation) }, false},
+		"no certificate":     {func() { s.expired = new(ending) }, false},
 		"too few requests":   {func() { s.cfg.Chaos = &Chaos{Intents: 2} }, false},
 		"nothing":            {func() {}, true},
 		"its time is over":   {func() { s.faultAt, s.cfg.Duration = time.Now(), time.Nanosecond }, true},

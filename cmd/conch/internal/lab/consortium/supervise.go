@@ -55,10 +55,8 @@ type supervisor struct {
 	rightAt  time.Time // when the clock is turned back; zero: it is right
 	oldHead  uint64    // the head that a node is shown; 0: none
 	robbing  sync.WaitGroup
-	expired  *organisation // whose certificate is about to end, or has
-	renewAt  time.Time
-
-	refusedBefore int64
+	expired  *ending // the certificate that is about to end, or has
+	endings  []auditor.Ended
 }
 
 // supervise runs and harms the nodes until the duration is over or asked ends, then waits until everything has ended, or

@@ -5,7 +5,6 @@ package devnode
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/rpc"
 )
@@ -17,9 +16,7 @@ func (n *Node) Reorganise(ctx context.Context, depth int) error {
 	for i := range blocks {
 		blocks[i] = []string{}
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	if err := rpc.Call(ctx, client, n.HTTP, nil, "dev_reorg", fmt.Sprintf("0x%x", depth), blocks); err != nil {
-		return fmt.Errorf("reorganising the chain: %w", err)
-	}
-	return nil
+	client := rpc.New(n.HTTP, patience)
+	defer client.Close()
+	return client.Ask(ctx, nil, "dev_reorg", fmt.Sprintf("0x%x", depth), blocks)
 }

@@ -3,14 +3,13 @@ package explorer
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/rpc"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
@@ -18,7 +17,7 @@ import (
 // ledgerOf is a chain of three blocks: the contract's creation, one entry that lands, and nothing. Each test spoils it.
 type ledgerOf struct {
 	blocks   []block
-	receipts map[string][]logged // by the block's number
+	receipts map[string][]receipt // by the block's number
 	unspent  map[string]bool
 }
 
@@ -29,11 +28,11 @@ func (l *ledgerOf) answer(method string, params []json.RawMessage) any {
 	}
 	switch method {
 	case "eth_blockNumber":
-		return hexNumber(uint64(len(l.blocks) - 1))
+		return rpc.Hex(uint64(len(l.blocks) - 1))
 	case "eth_getTransactionCount":
 		return "0x1"
 	case "eth_getBlockByNumber":
-		n, _ := number(first)
+		n, _ := rpc.Number(first)
 		return l.blocks[n]
 	case "eth_getBlockReceipts":
 		return l.receipts[first]
@@ -55,7 +54,7 @@ func newLedger(t *testing.T) (l *ledgerOf, want auditor.Entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var landed logged
+	var landed receipt
 	landed.TransactionHash = "0xt2"
 	said(&landed, want, landedEvent, want.Payload, want.Attempt)
 	want.Block = 1
@@ -65,25 +64,14 @@ func newLedger(t *testing.T) (l *ledgerOf, want auditor.Entry) {
 			{Number: "0x1", Hash: "0xb1", ParentHash: "0xb0", Transactions: []transaction{{Hash: "0xt2", From: want.Sender, To: place, Input: hexOf(submitted(t, ledger.Sent{Entries: []ledger.Entry{e}}))}}},
 			{Number: "0x2", Hash: "0xb2", ParentHash: "0xb1"},
 		},
-		receipts: map[string][]logged{"0x0": {{TransactionHash: "0xt1", ContractAddress: place}}, "0x1": {landed}},
+		receipts: map[string][]receipt{"0x0": {{TransactionHash: "0xt1", ContractAddress: place}}, "0x1": {landed}},
 		unspent:  map[string]bool{want.Outputs[0].State: true},
 	}, want
 }
 
 func (l *ledgerOf) read(t *testing.T) (auditor.Ledger, error) {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var asked struct {
-			Method string
-			Params []json.RawMessage
-		}
-		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
-			t.Error(err)
-		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"result": l.answer(asked.Method, asked.Params)})
-	}))
-	defer server.Close()
-	return ReadContract(t.Context(), server.URL, strings.ReplaceAll(place, "c0", "C0"), []string{hexOf([]byte(address(0xb2)))})
+	return ReadContract(t.Context(), serving(t, l.answer), strings.ReplaceAll(place, "c0", "C0"), []string{hexOf([]byte(address(0xb2)))})
 }
 
 func TestAContractIsReadFromItsBlocks(t *testing.T) {
@@ -108,7 +96,7 @@ func TestAChainThatContradictsItself(t *testing.T) {
 	for name, spoil := range map[string]func(l *ledgerOf){
 		"a block of another branch":        func(l *ledgerOf) { l.blocks[2].ParentHash = "0xff" },
 		"a block with another number":      func(l *ledgerOf) { l.blocks[1].Number = "0x7" },
-		"a receipt is missing":             func(l *ledgerOf) { l.receipts["0x1"] = []logged{} },
+		"a receipt is missing":             func(l *ledgerOf) { l.receipts["0x1"] = []receipt{} },
 		"a receipt of another transaction": func(l *ledgerOf) { l.receipts["0x1"][0].TransactionHash = "0xt9" },
 		"a creation that cannot be read":   func(l *ledgerOf) { l.blocks[0].Transactions[0].Input = "0x" },
 		"data that cannot be read":         func(l *ledgerOf) { l.blocks[1].Transactions[0].Input = submitFunction + "ff" },

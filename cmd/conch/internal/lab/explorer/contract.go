@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/rpc"
 )
 
 // The contract's functions and events, from the source Ledger.sol.
@@ -27,50 +27,28 @@ var (
 	}
 )
 
-// logged is a receipt with what contracts have said.
-type logged struct {
-	TransactionHash string
-	ContractAddress string
-	GasUsed         string
-	Logs            []struct {
-		Address, Data string
-		Topics        []string
-	}
-}
-
 // ReadContract reads the whole chain, from its first block to its head, and returns what is on it of a contract whose
 // nodes have ended. It waits until the pool has no transaction of the senders.
 func ReadContract(ctx context.Context, url, address string, senders []string) (l auditor.Ledger, err error) {
-	c := &client{url: url, http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
-	defer c.http.CloseIdleConnections()
+	c := client{rpc.New(url, patience)}
+	defer c.Close()
 	for _, s := range senders {
 		if err := c.awaitEmptyPool(ctx, s); err != nil {
 			return l, err
 		}
 	}
-	if l.Blocks, err = c.number(ctx, "eth_blockNumber"); err != nil {
+	if l.Blocks, err = c.Number(ctx, "eth_blockNumber"); err != nil {
 		return l, err
 	}
 	r := contractReader{client: c, address: strings.ToLower(address), ledger: &l}
-	parent := ""
-	for n := range l.Blocks + 1 {
-		var b block
-		if err := c.ask(ctx, &b, "eth_getBlockByNumber", hexNumber(n), true); err != nil {
-			return l, err
-		}
-		if b.Number != hexNumber(n) || parent != "" && b.ParentHash != parent {
-			return l, fmt.Errorf("block %d does not follow block %d: the chain changed while it was read", n, n-1)
-		}
-		parent = b.Hash
-		if err := r.block(ctx, b, n); err != nil {
-			return l, err
-		}
+	if err := c.blocks(ctx, 0, l.Blocks, func(b block, n uint64) error { return r.block(ctx, b, n) }); err != nil {
+		return l, err
 	}
 	return l, r.states(ctx)
 }
 
 type contractReader struct {
-	*client
+	client
 
 	address string
 	ledger  *auditor.Ledger
@@ -78,21 +56,12 @@ type contractReader struct {
 
 // block reads what a block has of the contract.
 func (r *contractReader) block(ctx context.Context, b block, n uint64) error {
-	if len(b.Transactions) == 0 {
-		return nil
-	}
-	var receipts []logged
-	if err := r.ask(ctx, &receipts, "eth_getBlockReceipts", hexNumber(n)); err != nil {
+	receipts, err := r.receipts(ctx, b)
+	if err != nil {
 		return err
-	}
-	if len(receipts) != len(b.Transactions) {
-		return fmt.Errorf("block %d has %d transactions and %d receipts", n, len(b.Transactions), len(receipts))
 	}
 	for i, tx := range b.Transactions {
 		receipt := receipts[i]
-		if receipt.TransactionHash != tx.Hash {
-			return fmt.Errorf("block %d has the receipt of %s in the place of %s", n, receipt.TransactionHash, tx.Hash)
-		}
 		if tx.To == "" && strings.EqualFold(receipt.ContractAddress, r.address) {
 			if err := r.created(tx); err != nil {
 				return fmt.Errorf("the creation of the contract, %s: %w", tx.Hash, err)
@@ -122,7 +91,7 @@ func (r *contractReader) created(tx transaction) error {
 }
 
 // transaction reads the entries of a transaction. The contract says one thing of each, in their order.
-func (r *contractReader) transaction(tx transaction, receipt logged, n uint64) error {
+func (r *contractReader) transaction(tx transaction, receipt receipt, n uint64) error {
 	var said []auditor.Entry
 	for _, l := range receipt.Logs {
 		if !strings.EqualFold(l.Address, r.address) {
@@ -244,7 +213,7 @@ func (r *contractReader) states(ctx context.Context) error {
 			}
 			call := map[string]string{"to": r.address, "data": unspentGetter + strings.TrimPrefix(state, "0x")}
 			var said string
-			if err := r.ask(ctx, &said, "eth_call", call, hexNumber(r.ledger.Blocks)); err != nil {
+			if err := r.Ask(ctx, &said, "eth_call", call, rpc.Hex(r.ledger.Blocks)); err != nil {
 				return err
 			}
 			r.ledger.Unspent[state] = strings.HasSuffix(said, "1")

@@ -50,7 +50,7 @@ func given(counter uint64) (ledger.Entry, auditor.Entry) {
 }
 
 // said is the contract's event of an entry.
-func said(l *logged, e auditor.Entry, kind string, words ...string) {
+func said(l *receipt, e auditor.Entry, kind string, words ...string) {
 	data := "0x"
 	for _, w := range words {
 		data += w[2:]
@@ -70,7 +70,7 @@ const (
 var none = ledger.Hash{}.String()
 
 // read reads one transaction to the contract.
-func read(input []byte, receipt logged) ([]auditor.Entry, error) {
+func read(input []byte, receipt receipt) ([]auditor.Entry, error) {
 	r := contractReader{address: place, ledger: &auditor.Ledger{}}
 	err := r.transaction(transaction{Hash: "0x1", From: hexOf([]byte(address(0xb2))), To: place, Input: hexOf(input)}, receipt, 7)
 	return r.ledger.Entries, err
@@ -91,7 +91,7 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 	one, want := given(1)
 	other, skipped := given(2)
 	skipped.Event, skipped.Reason = auditor.Skipped, 6
-	var receipt logged
+	var receipt receipt
 	said(&receipt, want, landedEvent, want.Payload, want.Attempt)
 	said(&receipt, skipped, skippedEvent, skipped.Payload, skipped.Attempt, none[:65]+"6")
 	got, err := read(submitted(t, ledger.Sent{Entries: []ledger.Entry{one, other}}), receipt)
@@ -113,7 +113,7 @@ func TestACancellationIsRead(t *testing.T) {
 		{skippedEvent, []string{none, none, hashOf(0).String()}, auditor.Entry{Event: auditor.Skipped, Payload: none, Attempt: none}},
 	} {
 		c.want.Owner, c.want.Sequence, c.want.Block, c.want.Sender = meant.Owner, meant.Sequence, 7, meant.Sender
-		var receipt logged
+		var receipt receipt
 		said(&receipt, meant, c.kind, c.words...)
 		if got, err := read(data, receipt); err != nil || !reflect.DeepEqual(got, []auditor.Entry{c.want}) {
 			t.Errorf("got %+v, %v; want %+v", got, err, c.want)
@@ -127,13 +127,13 @@ func TestEventsThatDoNotFitAreRefused(t *testing.T) {
 	e, meant := given(1)
 	_, other := given(2)
 	data := submitted(t, ledger.Sent{Entries: []ledger.Entry{e}})
-	var of, unknown, two, elsewhere logged
+	var of, unknown, two, elsewhere receipt
 	said(&of, other, landedEvent, other.Payload, other.Attempt)
 	said(&unknown, meant, "Moved(address,uint128,bytes32,bytes32)", meant.Payload, meant.Attempt)
 	said(&two, meant, landedEvent, meant.Payload, meant.Attempt)
 	said(&two, meant, landedEvent, meant.Payload, meant.Attempt)
 	said(&elsewhere, meant, landedEvent, meant.Payload, meant.Attempt)
-	for name, receipt := range map[string]logged{"another intent": of, "an unknown event": unknown, "two events": two} {
+	for name, receipt := range map[string]receipt{"another intent": of, "an unknown event": unknown, "two events": two} {
 		if got, err := read(data, receipt); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, got)
 		}
@@ -153,7 +153,7 @@ func TestDataThatEndsEarlyIsRefused(t *testing.T) {
 	t.Parallel()
 	e, meant := given(1)
 	data := submitted(t, ledger.Sent{Entries: []ledger.Entry{e}})
-	var receipt logged
+	var receipt receipt
 	said(&receipt, meant, landedEvent, meant.Payload, meant.Attempt)
 	for n := 4; n < len(data)-1; n += 13 {
 		got, err := read(data[:n], receipt)

@@ -3,11 +3,10 @@ package explorer
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/rpc"
 )
 
 // Call is what an account has sent to a contract.
@@ -27,70 +26,72 @@ type Spool struct {
 // Tape reads from a chain what was sent to one contract, part by part, so that the same can be sent on another chain. It
 // belongs to one goroutine.
 type Tape struct {
-	client   *client
+	client   client
 	contract string
 	next     uint64 // block
 }
 
 // NewTape begins with the first block.
 func NewTape(url, contract string) *Tape {
-	return &Tape{&client{url: url, http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}, contract, 1}
+	return &Tape{client{rpc.New(url, patience)}, contract, 1}
 }
 
 // Close ends the connections.
-func (t *Tape) Close() { t.client.http.CloseIdleConnections() }
+func (t *Tape) Close() { t.client.Close() }
 
 // blocks calls each with every block that has transactions and was not read yet, up to the head.
-func (t *Tape) blocks(ctx context.Context, each func(block) error) error {
-	last, err := t.client.number(ctx, "eth_blockNumber")
-	for ; err == nil && t.next <= last; t.next++ {
-		var b block
-		if err = t.client.ask(ctx, &b, "eth_getBlockByNumber", hexNumber(t.next), true); err == nil && len(b.Transactions) > 0 {
-			err = each(b)
-		}
+func (t *Tape) blocks(ctx context.Context, each func(block, uint64) error) error {
+	last, err := t.client.Number(ctx, "eth_blockNumber")
+	if err != nil {
+		return err
 	}
-	return err
+	return t.client.blocks(ctx, t.next, last, func(b block, n uint64) error {
+		if len(b.Transactions) > 0 {
+			if err := each(b, n); err != nil {
+				return err
+			}
+		}
+		t.next = n + 1
+		return nil
+	})
 }
 
 // Copy makes, on a devnode with the same first block, blocks of all that was not read yet: with the same signatures, so
 // that its contracts have the same addresses and contents.
 func (t *Tape) Copy(ctx context.Context, url string) error {
-	to := &client{url: url, http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
-	defer to.http.CloseIdleConnections()
-	return t.blocks(ctx, func(b block) error {
+	to := client{rpc.New(url, patience)}
+	defer to.Close()
+	return t.blocks(ctx, func(b block, n uint64) error {
 		raw := make([]string, len(b.Transactions))
 		for i, tx := range b.Transactions {
-			if err := t.client.ask(ctx, &raw[i], "eth_getRawTransactionByHash", tx.Hash); err != nil {
+			if err := t.client.Ask(ctx, &raw[i], "eth_getRawTransactionByHash", tx.Hash); err != nil {
 				return err
 			}
 		}
-		if err := to.grow(ctx, t.next-1); err != nil {
+		if err := to.grow(ctx, n-1); err != nil {
 			return err
 		}
-		return to.ask(ctx, new(string), "dev_block", raw)
+		return to.Ask(ctx, new(string), "dev_block", raw)
 	})
 }
 
 // grow makes empty blocks up to a number: they lower the price of gas to what it was where the transactions were signed.
-func (c *client) grow(ctx context.Context, to uint64) error {
-	head, err := c.number(ctx, "eth_blockNumber")
+func (c client) grow(ctx context.Context, to uint64) error {
+	head, err := c.Number(ctx, "eth_blockNumber")
 	if err != nil || head >= to {
 		return err
 	}
-	return c.ask(ctx, new(string), "dev_mine", hexNumber(to-head))
+	return c.Ask(ctx, new(string), "dev_mine", rpc.Hex(to-head))
 }
 
 // Read returns what was sent to the contract and was not read yet, in the order of the chain. Of what others have sent
 // meanwhile it tells nothing.
 func (t *Tape) Read(ctx context.Context) (s Spool, err error) {
 	s.Said = map[auditor.Event]int{}
-	return s, t.blocks(ctx, func(b block) error {
-		var receipts []logged
-		if err := t.client.ask(ctx, &receipts, "eth_getBlockReceipts", b.Number); err != nil {
+	return s, t.blocks(ctx, func(b block, _ uint64) error {
+		receipts, err := t.client.receipts(ctx, b)
+		if err != nil {
 			return err
-		}
-		if len(receipts) != len(b.Transactions) {
-			return fmt.Errorf("block %s has %d transactions and %d receipts", b.Number, len(b.Transactions), len(receipts))
 		}
 		for i, tx := range b.Transactions {
 			if strings.EqualFold(tx.To, t.contract) {
@@ -103,9 +104,9 @@ func (t *Tape) Read(ctx context.Context) (s Spool, err error) {
 	})
 }
 
-func (s *Spool) add(tx transaction, receipt logged, contract string) error {
-	limit, err := number(tx.Gas)
-	used, other := number(receipt.GasUsed)
+func (s *Spool) add(tx transaction, receipt receipt, contract string) error {
+	limit, err := rpc.Number(tx.Gas)
+	used, other := rpc.Number(receipt.GasUsed)
 	if err := errors.Join(err, other); err != nil {
 		return err
 	}

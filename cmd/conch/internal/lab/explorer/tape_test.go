@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
@@ -34,16 +35,16 @@ func TestATapeIsReadInParts(t *testing.T) {
 	t.Parallel()
 	one, want := given(1)
 	_, other := given(2)
-	receipt := logged{GasUsed: "0x64"}
-	said(&receipt, want, landedEvent, want.Payload, want.Attempt)
-	said(&receipt, other, skippedEvent, other.Payload, other.Attempt, hashOf(0).String())
+	spoken := receipt{TransactionHash: "0xt1", GasUsed: "0x64"}
+	said(&spoken, want, landedEvent, want.Payload, want.Attempt)
+	said(&spoken, other, skippedEvent, other.Payload, other.Attempt, hashOf(0).String())
 	ours := transaction{Hash: "0xt1", To: place, Input: hexOf(submitted(t, ledger.Sent{Entries: []ledger.Entry{one}})), Gas: "0x5208"}
 	head, blocks := "0x1", map[string]block{
 		`"0x1"`: {Number: "0x1", Transactions: []transaction{{Hash: "0xt0", To: "0xother", Gas: "0x1"}, ours}},
 		`"0x2"`: {Number: "0x2"},
 		`"0x3"`: {Number: "0x3", Transactions: []transaction{ours}},
 	}
-	receipts := map[string][]logged{`"0x1"`: {{GasUsed: "0x1"}, receipt}, `"0x3"`: {receipt}}
+	receipts := map[string][]receipt{`"0x1"`: {{TransactionHash: "0xt0", GasUsed: "0x1"}, spoken}, `"0x3"`: {spoken}}
 	tape := NewTape(serving(t, func(method string, params []json.RawMessage) any {
 		switch method {
 		case "eth_blockNumber":
@@ -66,7 +67,7 @@ func TestATapeIsReadInParts(t *testing.T) {
 			head = "0x3"
 		}
 	}
-	head, receipts[`"0x4"`] = "0x4", []logged{}
+	head, receipts[`"0x4"`] = "0x4", []receipt{}
 	blocks[`"0x4"`] = block{Number: "0x4", Transactions: []transaction{ours}}
 	if s, err := tape.Read(t.Context()); err == nil {
 		t.Errorf("without receipts it reads %+v, want an error", s)
@@ -81,7 +82,7 @@ func TestATapeIsCopied(t *testing.T) {
 		case "eth_blockNumber":
 			return "0x9"
 		case "eth_getBlockByNumber":
-			b := block{Number: "0x0"}
+			b := block{Number: strings.Trim(string(params[0]), `"`)}
 			if n := string(params[0]); n == `"0x5"` || n == `"0x9"` {
 				b.Transactions = []transaction{{Hash: n}}
 			}

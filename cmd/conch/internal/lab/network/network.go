@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+	"time"
 
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
@@ -103,6 +104,18 @@ func (n *Network) Cut(side map[string]bool) {
 			r.proxy.Blackhole(tcpproxy.Both)
 		}
 	}
+}
+
+// Standing names the ways to and from a node that have a connection which was made in a time, such as "a to b". Both ends are known.
+func (n *Network) Standing(node string, after, before time.Time) (ways []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, r := range n.relays {
+		if (r.from == node || r.to == node) && r.proxy.Standing(after, before) > 0 {
+			ways = append(ways, r.from+" to "+r.to)
+		}
+	}
+	return ways
 }
 
 // Heal ends the cut.

@@ -1,7 +1,6 @@
 package nodeapi
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 type Node struct {
 	Client *http.Client
 	Base   string // its URL, before the path
+	Token  string // that the API wants; empty: none
 }
 
 // Listening returns the node that listens at host:port, or at unix: and a path. So many connections are kept for the next requests; two
@@ -18,14 +18,9 @@ type Node struct {
 func Listening(at string, idle int, patience time.Duration) *Node {
 	n := &Node{Client: &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: idle}}, Base: "http://" + at}
 	if path, local := strings.CutPrefix(at, "unix:"); local {
-		n.Base, n.Client.Transport = "http://localhost", OverUnix(path, idle)
+		n.Base, n.Client.Transport = "http://localhost", overUnix(path, idle)
 	}
 	return n
-}
-
-// Ask is the function Ask, with a path.
-func (n *Node) Ask(ctx context.Context, method, path string, body, out any) error {
-	return Ask(ctx, n.Client, method, n.Base+path, body, out)
 }
 
 // Close ends the connections that are idle.

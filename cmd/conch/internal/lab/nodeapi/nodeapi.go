@@ -25,19 +25,22 @@ func (e *RefusedError) Error() string { return fmt.Sprintf("a node refused: %d %
 
 // Ask sends a request, and decodes the answer. The body is sent as it is if it is of bytes, as JSON otherwise, and not at all if
 // it is nil. After an error other than a RefusedError the request may have been carried out.
-func Ask(ctx context.Context, client *http.Client, method, url string, body, out any) error {
+func (n *Node) Ask(ctx context.Context, method, path string, body, out any) error {
 	content, kind, err := encode(body)
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(content))
+	r, err := http.NewRequestWithContext(ctx, method, n.Base+path, bytes.NewReader(content))
 	if err != nil {
 		return err
+	}
+	if n.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+n.Token)
 	}
 	if kind != "" {
 		r.Header.Set("Content-Type", kind)
 	}
-	answer, err := client.Do(r)
+	answer, err := n.Client.Do(r)
 	if err != nil {
 		return err
 	}
@@ -65,9 +68,9 @@ func encode(body any) (content []byte, kind string, err error) {
 	return content, "application/json", err
 }
 
-// OverUnix connects to a node that listens on a Unix socket, whatever host is asked for, and keeps so many connections for the
+// overUnix connects to a node that listens on a Unix socket, whatever host is asked for, and keeps so many connections for the
 // next requests; two if 0.
-func OverUnix(path string, idle int) *http.Transport {
+func overUnix(path string, idle int) *http.Transport {
 	return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}, MaxIdleConnsPerHost: idle}

@@ -20,6 +20,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/rpc"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
@@ -32,7 +33,7 @@ type Payer struct {
 	// Keystore and PasswordFile hold the account's key.
 	Keystore, PasswordFile string
 
-	node   *rpcClient
+	node   *rpc.Client
 	raw    chain.Account // the account that sends without conch
 	driver *evm.Chain
 	tables *pgstore.Database
@@ -64,7 +65,7 @@ func open(ctx context.Context, program, url, dir string) (*Payer, error) {
 		return p, err
 	}
 	p.Node = node
-	p.node = newRPCClient(p.Node.HTTP)
+	p.node = rpc.New(p.Node.HTTP, time.Minute)
 	if err := os.WriteFile(p.PasswordFile, []byte(password+"\n"), 0o600); err != nil {
 		return p, err
 	}
@@ -77,7 +78,7 @@ func open(ctx context.Context, program, url, dir string) (*Payer, error) {
 		return p, err
 	}
 	p.Account, p.raw = own.Account(), other.Account()
-	if err := p.node.call(ctx, new(any), "dev_fund", p.raw, "0xe8d4a51000"); err != nil { // gwei
+	if err := p.node.Ask(ctx, nil, "dev_fund", p.raw, "0xe8d4a51000"); err != nil { // gwei
 		return p, err
 	}
 	p.driver, err = evm.New(evm.Config{URL: p.Node.WS, ChainID: p.Node.ChainID, Signers: []evm.Signer{own, other}})
@@ -102,7 +103,7 @@ func (p *Payer) openTables(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	err = pgstore.Up(ctx, conn, func(string) {})
+	err = pgstore.Tables.Up(ctx, conn, nil)
 	if err = errors.Join(err, conn.Close(ctx)); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (p *Payer) Close() {
 		p.driver.Close()
 	}
 	if p.Node != nil {
-		p.node.close()
+		p.node.Close()
 		p.Node.Stop()
 	}
 }
@@ -140,7 +141,7 @@ const patience = 2 * time.Minute
 // Count returns the number of the account's transactions at a tag of the node: pending,
 // latest or finalized.
 func (p *Payer) Count(ctx context.Context, at string) (uint64, error) {
-	return p.node.count(ctx, p.Account, at)
+	return p.node.Count(ctx, p.Account, at)
 }
 
 // Unfinished returns how many intents and transactions in the tables are not final.
@@ -164,7 +165,7 @@ func (p *Payer) until(ctx context.Context, a chain.Account, at string, want uint
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	for {
-		if n, err := p.node.count(ctx, a, at); err != nil || n >= want {
+		if n, err := p.node.Count(ctx, a, at); err != nil || n >= want {
 			return err
 		}
 		select {

@@ -17,7 +17,7 @@ const batch = 500
 
 // Presigned hands many transactions, signed in advance, to the node, and waits until the last is mined.
 func (p *Payer) Presigned(ctx context.Context, many int) (perSecond float64, err error) {
-	first, err := p.node.count(ctx, p.raw, "latest")
+	first, err := p.node.Count(ctx, p.raw, "latest")
 	if err != nil {
 		return 0, err
 	}
@@ -44,7 +44,7 @@ func (p *Payer) Presigned(ctx context.Context, many int) (perSecond float64, err
 // Raw signs many transactions and hands them to the node, one batch while the next is signed, and waits until the last
 // is mined. It stores nothing, and follows nothing but a count.
 func (p *Payer) Raw(ctx context.Context, many int) (perSecond float64, err error) {
-	first, err := p.node.count(ctx, p.raw, "latest")
+	first, err := p.node.Count(ctx, p.raw, "latest")
 	if err != nil {
 		return 0, err
 	}
@@ -77,7 +77,7 @@ func (p *Payer) Raw(ctx context.Context, many int) (perSecond float64, err error
 
 // RawOne measures one request with one transaction signed in advance.
 func (p *Payer) RawOne(ctx context.Context) (time.Duration, error) {
-	first, err := p.node.count(ctx, p.raw, "pending")
+	first, err := p.node.Count(ctx, p.raw, "pending")
 	if err != nil {
 		return 0, err
 	}
@@ -114,7 +114,7 @@ func (p *Payer) post(ctx context.Context, body string) error {
 	var answers []struct {
 		Error *struct{ Message string }
 	}
-	if err := p.node.post(ctx, body, &answers); err != nil {
+	if err := p.node.Post(ctx, []byte(body), &answers); err != nil {
 		return err
 	}
 	for _, a := range answers {

@@ -33,17 +33,14 @@ func Terminate(ctx context.Context, url string, scopes ...string) ([]string, err
 }
 
 // names reads a list; ErrNobody if it is empty.
-func names(ctx context.Context, url, query string, scopes []string) ([]string, error) {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	defer closeConn(conn)
-	rows, err := conn.Query(ctx, query, scopes)
-	if err != nil {
-		return nil, err
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+func names(ctx context.Context, url, query string, scopes []string) (all []string, err error) {
+	err = with(ctx, url, func(conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, query, scopes)
+		if err == nil {
+			all, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
 	if err == nil && len(all) == 0 {
 		err = ErrNobody
 	}
@@ -52,13 +49,18 @@ func names(ctx context.Context, url, query string, scopes []string) ([]string, e
 
 // Now returns the time of the database's clock.
 func Now(ctx context.Context, url string) (now time.Time, err error) {
+	err = with(ctx, url, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now) })
+	return now, err
+}
+
+// with connects for a moment.
+func with(ctx context.Context, url string, do func(*pgx.Conn) error) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
-		return now, err
+		return err
 	}
 	defer closeConn(conn)
-	err = conn.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
-	return now, err
+	return do(conn)
 }
 
 func closeConn(conn *pgx.Conn) {

@@ -171,11 +171,11 @@ func (a *api) getContract(w http.ResponseWriter, r *http.Request, node running, 
 	return web.Answer(w, http.StatusOK, contractOf(d.Contract, d.chainName, s, self, n, time.Now()))
 }
 
-// requestBody is the body of POST …/transactions.
+// requestBody is the body of POST …/transactions. It asks a node to carry something out, once for all requests with the same key.
 type requestBody struct {
 	Request  json.RawMessage `json:"request"`
 	Key      string          `json:"idempotency_key"`
-	Deadline uint64          `json:"deadline"`
+	Deadline uint64          `json:"deadline,omitempty"`
 }
 
 func (b requestBody) check() error {

@@ -118,13 +118,6 @@ func (a *shell) showContract() *cobra.Command {
 	})
 }
 
-// sendRequest asks a node to carry something out, once for all requests with the same key.
-type sendRequest struct {
-	Request  json.RawMessage `json:"request"`
-	Key      string          `json:"idempotency_key"`
-	Deadline uint64          `json:"deadline,omitempty"`
-}
-
 func (a *shell) send() *cobra.Command {
 	var request, key string
 	var deadline uint64
@@ -160,7 +153,7 @@ interrupted wait also returns 1; the transaction goes on.`,
 	}, func(ctx context.Context, c *cli.Client, args []string) error {
 		path := transactionsOf(args[0])
 		key = cli.NewKey(key)
-		id, err := a.Sends(ctx, c, wait, path, key, sendRequest{json.RawMessage(request), key, deadline})
+		id, err := a.Sends(ctx, c, wait, path, key, requestBody{json.RawMessage(request), key, deadline})
 		switch {
 		case err != nil:
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/sequencer/pgstore"
 	"github.com/conchhq/conch/sequencer/sequencertest"
@@ -44,10 +45,10 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 			t.Errorf("while it leads: %v, want a HeldError", err)
 		}
 	})
-	var open *pgstore.OpenError
+	var open *migrate.OpenError
 	pgtest.Eventually(t, nodetest.Patience, "nobody leads", func() bool { return errors.As(node.SchemaDown(t.Context(), cfg, kinds, nil), &open) })
-	if open.Intents != 1 || open.Dispatches != 1 {
-		t.Errorf("%+v, want one of each", open)
+	if open.Open != [2]int{1, 1} {
+		t.Errorf("%v, want one of each", open.Open)
 	}
 	if err := tables.Check(t.Context()); err != nil {
 		t.Errorf("after the refusals: %v", err)

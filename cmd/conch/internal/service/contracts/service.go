@@ -31,7 +31,7 @@ func Kind() node.Kind {
 		Section: func() config.Section { return new(Section) },
 		Check:   check,
 		Examine: examine,
-		Tables:  &node.Tables{Wing: "sequencer", Set: pgstore.Migrations(), Guard: pgstore.RefuseOpen},
+		Tables:  &pgstore.Tables,
 		OpenAPI: openAPI,
 		Open:    open,
 	}

@@ -46,7 +46,7 @@ func (n *testNode) appoints(leader *testNode, a founding.Appoint) founding.Appoi
 	r.mu.Lock()
 	r.asks[a.Serial] = answer
 	r.mu.Unlock()
-	b, err := founding.Encode(founding.Message{Log: g.ID(), Body: a})
+	b, err := founding.Message{Log: g.ID(), Body: a}.Encode()
 	if err != nil {
 		n.t.Fatal(err)
 	}

@@ -122,7 +122,7 @@ func TestWhoMayAppoint(t *testing.T) {
 	r := n.svc.Parts()[0]
 	g, _ := r.began()
 	send := func(from string, log txlog.ID) {
-		b, err := founding.Encode(founding.Message{Log: log, Body: founding.Appoint{Serial: 1, Names: []string{"n1", "n2"}, Since: 1}})
+		b, err := founding.Message{Log: log, Body: founding.Appoint{Serial: 1, Names: []string{"n1", "n2"}, Since: 1}}.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -115,7 +115,7 @@ func (r *part) isMember(name string) bool {
 }
 
 func (r *part) send(to string, log txlog.ID, body any) {
-	if b, err := founding.Encode(founding.Message{Log: log, Body: body}); err == nil {
+	if b, err := (founding.Message{Log: log, Body: body}).Encode(); err == nil {
 		_ = r.line.Send(to, b) // if it is lost, the node asks again
 	}
 }

@@ -91,7 +91,7 @@ func TestAGuestIsNotBelieved(t *testing.T) {
 		{"a guest, of another log", "g1", g.ID(), other, false},
 	} {
 		r := &part{Log: Log{Namespace: "flags", ID: c.names}, neighbours: []string{"n2"}, counts: newCounts(), known: map[string]word{}}
-		b, err := founding.Encode(founding.Message{Log: c.says.ID(), Body: founding.Known{Serial: 1, Genesis: c.says}})
+		b, err := founding.Message{Log: c.says.ID(), Body: founding.Known{Serial: 1, Genesis: c.says}}.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestRequestsOfANodeDoNotPileUp(t *testing.T) {
 	asks := func(times, want int) {
 		t.Helper()
 		for range times {
-			b, err := founding.Encode(founding.Message{Body: founding.Prepare{Serial: 1, Namespace: "flags", Machine: machineName}})
+			b, err := founding.Message{Body: founding.Prepare{Serial: 1, Namespace: "flags", Machine: machineName}}.Encode()
 			if err != nil {
 				t.Fatal(err)
 			}

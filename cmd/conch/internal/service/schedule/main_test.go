@@ -14,7 +14,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/election/pgmint"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 		os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Conch(cli.Build{}, nil)))
 	}
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		if err := migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
+		if err := pgmint.Tables.Up(ctx, conn, nil); err != nil {
 			return err
 		}
 		return pgstore.Up(ctx, conn, nil)

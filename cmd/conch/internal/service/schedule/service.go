@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
@@ -30,7 +31,7 @@ func Kind() node.Kind {
 		Check:   check,
 		Remark:  remark,
 		Examine: examine,
-		Tables:  &node.Tables{Wing: "schedule", Set: pgstore.Migrations(), Guard: pgstore.RefuseJobs},
+		Tables:  &pgstore.Tables,
 		OpenAPI: openAPI,
 		Open:    func(f node.Frame) node.Service { return newService(f) },
 	}
@@ -99,7 +100,7 @@ func (s *service) checkTables(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, webPatience)
 	defer cancel()
 	err := s.store.Check(ctx)
-	if _, misfit := errors.AsType[*pgstore.SchemaError](err); misfit {
+	if _, misfit := errors.AsType[*migrate.VersionError](err); misfit {
 		return err
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/deploy"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
@@ -47,7 +48,7 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 	if err != nil {
 		t.Fatal(err)
 	}
-	var open *pgstore.OpenError
+	var open *migrate.OpenError
 	refused("an intent waits", &open)
 	t.Run("a scope is led", func(t *testing.T) {
 		token := c.stage(t, "pending:test")
@@ -59,8 +60,8 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 		}
 	})
 	refused("a transaction is not final", &open)
-	if open.Open != 1 || open.Waiting != 0 {
-		t.Errorf("got %+v, want 1 open and none waiting", open)
+	if open.Open != [2]int{1, 0} {
+		t.Errorf("got %v, want 1 open and none waiting", open.Open)
 	}
 	if _, err := c.Connect(t).Exec(ctx, `UPDATE conch.pending_transactions SET final = true; UPDATE conch.intents SET fate = 'done'`); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func kindOf(dial func(Chain) (chain.Chain, error)) node.Kind {
 		Section: func() config.Section { return new(Section) },
 		Check:   check,
 		Examine: examine,
-		Tables:  &node.Tables{Wing: "pending", Set: pgstore.Migrations(), Guard: pgstore.RefuseOpen},
+		Tables:  &pgstore.Tables,
 		OpenAPI: openAPI,
 		Open: func(f node.Frame) node.Service {
 			return newService(f, dial)

@@ -1,13 +1,14 @@
-package transport_test
+package links_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/transport/internal/links"
 )
 
-func said(l *transport.LinkLog) (all string) {
+func said(l *links.Log) (all string) {
 	for _, link := range l.Links() {
 		all += map[bool]string{true: "+", false: "-"}[link.Up] + link.Peer
 	}
@@ -16,7 +17,7 @@ func said(l *transport.LinkLog) (all string) {
 
 func TestALogOfLinks(t *testing.T) {
 	t.Parallel()
-	l := transport.NewLinkLog()
+	l := links.New()
 	add := func(peer string, up, asked bool) { l.Add(transport.Link{Peer: peer, Up: up}, asked) }
 	add("a", true, true)
 	add("a", false, false)
@@ -38,7 +39,7 @@ func TestALogOfLinks(t *testing.T) {
 // is left is by turns.
 func TestALogThatNobodyReads(t *testing.T) {
 	t.Parallel()
-	l := transport.NewLinkLog()
+	l := links.New()
 	add := func(peer string, up, asked bool) { l.Add(transport.Link{Peer: peer, Up: up}, asked) }
 	add("told", false, false) // it was up, and the user knows
 	for i := range 1023 {
@@ -64,7 +65,7 @@ func TestALogThatNobodyReads(t *testing.T) {
 // A Connect that fails before the user has read that an earlier connection is gone takes that word with it from no log, however full.
 func TestAFullLogKeepsAnEnd(t *testing.T) {
 	t.Parallel()
-	l := transport.NewLinkLog()
+	l := links.New()
 	for i := range 1024 {
 		l.Add(transport.Link{Peer: fmt.Sprint("x", i), Up: true}, false)
 	}
