@@ -135,8 +135,53 @@ var askNodes = map[string][]string{
 	"log members":     {"l"},
 	"log status":      nil,
 	"log verify":      {"l"},
+	"crons list":      nil,
+	"crons show":      {"c"},
+	"crons next":      {"c"},
+	"crons run-now":   {"c"},
+	"crons pause":     {"c"},
+	"crons resume":    {"c"},
+	"jobs list":       nil,
+	"jobs show":       {"7"},
+	"jobs add":        {"--queue", "q", "--handler", "h"},
+	"jobs cancel":     {"7"},
+	"jobs retry":      {"7"},
+	"dead list":       nil,
+	"dead retry":      {"--resume", operation},
+	"dead discard":    {"--resume", operation},
 	"status --gossip": nil,
 	"status --logs":   nil,
+}
+
+const operation = "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11"
+
+// numbersOnly are those of them that print no word of a node when all is well.
+var numbersOnly = map[string]bool{"jobs add": true, "crons next": true, "dead retry": true, "dead discard": true}
+
+// schedules is a document with what the commands of crons and jobs look for.
+func schedules(path string) map[string]any {
+	h, now := hostile, time.Now()
+	calls := map[string]any{"job": h, "http": h, "command": []string{h}}
+	if strings.HasPrefix(path, "/v1/crons") {
+		past := []any{map[string]any{"at": now, "outcome": h, "job": 7, "decided_at": now}}
+		one := map[string]any{
+			"name": h, "schedule": h, "timezone": h, "handler": calls, "args": h, "catch_up": h, "overlap": h, "timeout": h, "queue": h,
+			"since": now, "by": h, "fault": h, "next": []any{}, "last": past[0], "past": past, "runs": past,
+			"gaps": []any{map[string]any{"from": now, "to": now, "count": 7, "why": h}},
+		}
+		one["crons"] = []any{maps.Clone(one)}
+		return one
+	}
+	one := map[string]any{
+		"id": 7, "state": h, "queue": h, "handler": calls, "args": h, "timeout": h, "lane": h, "key": h, "cron": h, "worker": h,
+		"created_at": now, "by": h, "why": h, "progress": h,
+		"attempts": []any{map[string]any{"attempt": 7, "outcome": h, "worker": h, "began_at": now, "ended_at": now, "error": h}},
+	}
+	if strings.Contains(path, operation) {
+		return map[string]any{"id": operation, "kind": h, "queue": h, "by": h, "done": 7, "ended_at": now}
+	}
+	one["jobs"] = []any{maps.Clone(one)}
+	return one
 }
 
 // readBase are the commands that show what a database has.
@@ -171,6 +216,9 @@ func TestOthersWordsDoNothing(t *testing.T) {
 	node := httptest.NewUnstartedServer(nil)
 	answer := func(w http.ResponseWriter, req *http.Request) {
 		doc := answers(req.URL.String())
+		if of := req.URL.Path; strings.HasPrefix(of, "/v1/crons") || strings.HasPrefix(of, "/v1/jobs") || strings.HasPrefix(of, "/v1/dead") {
+			doc = schedules(of)
+		}
 		if problem.Load() {
 			w.WriteHeader(http.StatusConflict)
 			doc = map[string]any{"title": hostile, "detail": hostile}
@@ -192,7 +240,7 @@ func TestOthersWordsDoNothing(t *testing.T) {
 			}
 			for _, form := range forms {
 				r := conch(t, slices.Concat(strings.Fields(command), args, form, []string{"--node", node.URL})...)
-				if said := r.out + r.err; !strings.Contains(said, "2J") {
+				if said := r.out + r.err; !strings.Contains(said, "2J") && (refuses || !numbersOnly[command]) {
 					t.Errorf("conch %s says %q, want it to say what it was told", command, said)
 				}
 				checkInert(t, r)

@@ -225,7 +225,7 @@ func TestJobsAreListedAndCancelled(t *testing.T) {
 		}
 		depths[i].Wait = 0
 	}
-	if err != nil || fmt.Sprint(depths) != fmt.Sprintf("[{q dead 1 0s} {q later 1 0s} {q ready 1 0s} {q taken 1 0s} {q waiting 2 0s}]") {
+	if err != nil || fmt.Sprint(depths) != "[{q dead 1 0s} {q later 1 0s} {q ready 1 0s} {q taken 1 0s} {q waiting 2 0s}]" {
 		t.Errorf("got %v, %v", depths, err)
 	}
 	cancel := func(id int64, want string) {

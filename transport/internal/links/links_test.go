@@ -56,9 +56,9 @@ func TestALogThatNobodyReads(t *testing.T) {
 	add("asked", false, false)
 	add("asked", true, false)
 	add("asked", false, false)
-	links := l.Links()
-	if len(links) != 1025 || links[0].Peer != "told" || links[0].Up || links[1024].Peer != "asked" || links[1024].Up {
-		t.Errorf("%d links, from %+v to %+v; want Down of told, 1023 guests, and Down of asked", len(links), links[0], links[len(links)-1])
+	all := l.Links()
+	if len(all) != 1025 || all[0].Peer != "told" || all[0].Up || all[1024].Peer != "asked" || all[1024].Up {
+		t.Errorf("%d links, from %+v to %+v; want Down of told, 1023 guests, and Down of asked", len(all), all[0], all[len(all)-1])
 	}
 }
 
@@ -71,8 +71,8 @@ func TestAFullLogKeepsAnEnd(t *testing.T) {
 	}
 	l.Add(transport.Link{Peer: "told"}, false) // it was up, and the user knows
 	l.Add(transport.Link{Peer: "told"}, true)  // the user has called it since
-	links := l.Links()
-	if last := links[len(links)-1]; len(links) != 1025 || last.Peer != "told" || last.Up {
-		t.Errorf("%d links, the last one %+v; want 1025, and that told is down", len(links), last)
+	all := l.Links()
+	if last := all[len(all)-1]; len(all) != 1025 || last.Peer != "told" || last.Up {
+		t.Errorf("%d links, the last one %+v; want 1025, and that told is down", len(all), last)
 	}
 }
