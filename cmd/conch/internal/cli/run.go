@@ -108,16 +108,16 @@ func (a *app) run() *cobra.Command {
 
 // keptCommand checks the arguments of a command that keeps another one.
 func keptCommand(cmd *cobra.Command, args []string) error {
-	name := cmd.CommandPath()
+	path := cmd.CommandPath()
 	switch {
 	case len(args) == 0:
-		return Usagef("%s needs a command after its flags: %s --scope S -- CMD ARG…", cmd.Name(), name)
+		return Usagef("%s needs a command after its flags: %s --scope S -- CMD ARG…", cmd.Name(), path)
 	case cmd.Flag("scope").Changed:
 		return nil
 	case len(args) > 2 && args[1] == "--":
-		return Usagef("%s needs --scope: did you mean %s --scope %s?", cmd.Name(), name, strings.Join(args, " "))
+		return Usagef("%s needs --scope: did you mean %s --scope %s?", cmd.Name(), path, strings.Join(args, " "))
 	}
-	return Usagef("%s needs --scope, a name for what only one may do at a time: %s --scope S -- %s", cmd.Name(), name, strings.Join(args, " "))
+	return Usagef("%s needs --scope, a name for what only one may do at a time: %s --scope S -- %s", cmd.Name(), path, strings.Join(args, " "))
 }
 
 // keeps adds the flags about the command that is kept, and about the campaign for it.

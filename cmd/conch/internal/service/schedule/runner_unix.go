@@ -62,7 +62,8 @@ func (r *runner) Run(ctx context.Context, command []string, stdin []byte, t *sch
 	if err != nil {
 		return exit, fmt.Errorf("the keeper of the command cannot be started: %w", err)
 	}
-	defer context.AfterFunc(r.frame.Hurry, k.Kill)()
+	unhurried := context.AfterFunc(r.frame.Hurry, k.Kill)
+	defer unhurried()
 	k.Follow(ctx, election.Leadership{Gate: t.Gate}, fence.Fenced, keeper.CommandTime(r.drain))
 	exit.Code = outcome.Code()
 	if err := outcome.Err(); err != nil {
