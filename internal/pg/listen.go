@@ -3,6 +3,7 @@ package pg
 import (
 	"context"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,16 +54,34 @@ type listener struct {
 // alive frees the backend of a listener that vanished.
 const alive = "SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3"
 
-// shortSQL asks whether the queue of notifications has fewer than 10,000 pages, of which it has a million at most before Postgres 17. A
-// server has a new listener read all that waits. With a queue that is full this takes minutes, in a transaction that nobody can cancel
-// and that goes on when its client has given up: each try would leave a session that keeps the queue full.
-const shortSQL = `SELECT pg_notification_queue_usage() * coalesce(current_setting('max_notify_queue_pages', true)::float8, 1048575) < 10000`
+// queueSQL asks how full the queue of notifications is, and for how many pages it has room if that can be set: from Postgres 17 on. It
+// names no operator, which somebody else may have made.
+const queueSQL = `SELECT pg_catalog.pg_notification_queue_usage(), pg_catalog.current_setting('max_notify_queue_pages', true)`
+
+const (
+	everyPage = 1 << 20 // room of the queue before Postgres 17
+	// mostPages is how many may wait where a session begins to listen. A server has it read all of them. With a queue that is full this
+	// takes minutes, in a transaction that nobody can cancel and that goes on when its client has given up: each try would leave a
+	// session that keeps the queue full.
+	mostPages = 10_000
+)
 
 // ListenOn has a connection listen to channels, and reports whether it does: where the queue of notifications is long it does not, and
 // the caller polls.
 func ListenOn(ctx context.Context, conn *pgx.Conn, channels ...string) (listens bool, err error) {
-	if err := conn.QueryRow(ctx, shortSQL, pgx.QueryExecModeSimpleProtocol).Scan(&listens); err != nil || !listens {
+	var usage float64
+	var room *string
+	if err := conn.QueryRow(ctx, queueSQL, pgx.QueryExecModeSimpleProtocol).Scan(&usage, &room); err != nil {
 		return false, err
+	}
+	pages := float64(everyPage)
+	if room != nil {
+		if pages, err = strconv.ParseFloat(*room, 64); err != nil {
+			return false, err
+		}
+	}
+	if usage*pages >= mostPages {
+		return false, nil
 	}
 	var sql strings.Builder
 	for _, channel := range channels {
