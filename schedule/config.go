@@ -31,7 +31,7 @@ type Config struct {
 	Node    string        // whose file that is
 	Keep    time.Duration // for how long rows of scheduled times are kept (default 30 days)
 
-	Tell  func(Event) // is told what happens, one event at a time (default: nobody is)
+	Tell  func(Event) // is told what happens, from any goroutine (default: nobody is)
 	Clock fence.Clock // counts suspended time and never goes back (default: the system's)
 }
 

@@ -68,7 +68,10 @@ func (s *Scheduler) Lead(ctx context.Context, gate *fence.Gate) error {
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	t := &term{Scheduler: s, core: core.New(s.cfg.Keep), gate: gate, token: token, inbox: step.NewInbox[core.Input](core.Tick{}), end: end}
+	t := &term{
+		Scheduler: s, core: core.New(s.cfg.Keep), gate: gate, token: token, inbox: step.NewInbox[core.Input](core.Tick{}), end: end,
+		troubles: newTroubles(token.Scope, s.cfg.Tell),
+	}
 	s.lead(t)
 	defer s.lead(nil)
 	err = step.Loop[core.Input]{
@@ -96,6 +99,7 @@ type term struct {
 	inbox *step.Inbox[core.Input]
 	end   context.CancelCauseFunc
 	work  sync.WaitGroup
+	*troubles
 }
 
 // wait is the time until the core has something to do.
@@ -108,9 +112,9 @@ func (t *term) step(ctx context.Context, in core.Input) {
 	for _, act := range t.core.Step(core.Now{Boot: time.Duration(t.cfg.Clock()), Wall: time.Now().UTC()}, in) {
 		switch act := act.(type) {
 		case core.Read:
-			t.ask(ctx, func(ctx context.Context) (core.Input, error) { return input(t.store.Read(ctx, act)) })
+			t.ask(ctx, readCrons, func(ctx context.Context) (core.Input, error) { return input(t.store.Read(ctx, act)) })
 		case core.Write:
-			t.ask(ctx, func(ctx context.Context) (core.Input, error) { return t.write(ctx, act) })
+			t.ask(ctx, writeRuns, func(ctx context.Context) (core.Input, error) { return t.write(ctx, act) })
 		case core.Tell:
 			t.cfg.Tell(act.Fact)
 		}
@@ -118,12 +122,12 @@ func (t *term) step(ctx context.Context, in core.Input) {
 }
 
 // ask has the store do something, outside of the loop.
-func (t *term) ask(ctx context.Context, do func(context.Context) (core.Input, error)) {
+func (t *term) ask(ctx context.Context, what string, do func(context.Context) (core.Input, error)) {
 	t.work.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, answers)
 		defer cancel()
 		answer, err := do(ctx)
-		if err != nil {
+		if t.note(what, err); err != nil {
 			answer = core.Failed{Why: err}
 		}
 		if errors.Is(err, fence.ErrStale) {

@@ -3,6 +3,7 @@ package schedule_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -127,12 +128,21 @@ func TestAStaleToken(t *testing.T) {
 	})
 }
 
-// A store that fails is asked again.
+// A store that fails is asked again, and somebody is told why nothing runs (E2).
 func TestAStoreThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, db := begin(t, nil)
-		db.fails = errors.New("the database is away")
+		var mu sync.Mutex
+		var told []schedule.Trouble
+		s, db := begin(t, func(e schedule.Event) {
+			if e, is := e.(schedule.Trouble); is {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, e)
+			}
+		})
+		away := errors.New("the database is away")
+		db.fails = away
 		time.AfterFunc(5*time.Minute, func() {
 			db.mu.Lock()
 			defer db.mu.Unlock()
@@ -143,6 +153,9 @@ func TestAStoreThatFails(t *testing.T) {
 		_ = s.Lead(ctx, fence.Standalone("scheduler", "me"))
 		if rows, _ := db.tables.Rows(1); len(rows) < 4 {
 			t.Errorf("%d rows", len(rows))
+		}
+		if want := []schedule.Trouble{{Scope: "scheduler", What: "write runs", Why: away}, {Scope: "scheduler", What: "write runs"}}; !slices.Equal(told, want) {
+			t.Errorf("it tells %v, want its beginning and its end, once each: %v", told, want)
 		}
 	})
 }

@@ -64,7 +64,7 @@ type (
 	Told  = worker.Told
 )
 
-// Event is something that has happened: [Ran], [PassedOver], [ClockBack], [Unreadable] or [AttemptEnded].
+// Event is something that has happened: [Ran], [PassedOver], [ClockBack], [Unreadable], [AttemptEnded] or [Trouble].
 type Event any
 
 // The events.

@@ -67,7 +67,7 @@ func (w *Worker) Run(ctx context.Context, gate *fence.Gate) error {
 	p := &post{
 		Worker: w, gate: gate, token: token, ctx: under, handlers: map[worker.Key]*Task{},
 		machine: worker.New(worker.Settings{Epoch: token.Epoch, Slots: w.cfg.Slots, Drain: w.cfg.Drain}),
-		inbox:   step.NewInbox[worker.Input](),
+		inbox:   step.NewInbox[worker.Input](), troubles: newTroubles(token.Scope, w.cfg.Tell),
 	}
 	p.extend()
 	w.mu.Lock()
@@ -113,6 +113,7 @@ type post struct {
 	handlers map[worker.Key]*Task // that run; those of the loop alone
 	stale    bool                 // the post is another's
 	work     sync.WaitGroup
+	*troubles
 }
 
 // wait is the time until the machine has something to do.
@@ -154,15 +155,15 @@ func (p *post) step(in worker.Input) error {
 	for _, act := range p.machine.Step(time.Duration(p.cfg.Clock()), in) {
 		switch act := act.(type) {
 		case worker.Take:
-			p.ask(act, func(ctx context.Context) (worker.Input, error) { return answer(p.take(ctx, act)) })
+			p.ask(act, takeJobs, func(ctx context.Context) (worker.Input, error) { return answer(p.take(ctx, act)) })
 		case worker.Look:
 			progress := p.progress()
-			p.ask(act, func(ctx context.Context) (worker.Input, error) {
+			p.ask(act, lookAt, func(ctx context.Context) (worker.Input, error) {
 				held, err := p.jobs.Look(ctx, p.token.Scope, progress)
 				return worker.Seen{Held: held}, err
 			})
 		case worker.Tell:
-			p.ask(act, func(ctx context.Context) (worker.Input, error) { return answer(p.tell(ctx, act.Ends)) })
+			p.ask(act, endJobs, func(ctx context.Context) (worker.Input, error) { return answer(p.tellEnds(ctx, act.Ends)) })
 		case worker.Start:
 			p.start(act.Job)
 		case worker.Stop:
@@ -179,12 +180,12 @@ func (p *post) step(in worker.Input) error {
 }
 
 // ask has the store do something, outside of the loop.
-func (p *post) ask(act worker.Act, do func(context.Context) (worker.Input, error)) {
+func (p *post) ask(act worker.Act, what string, do func(context.Context) (worker.Input, error)) {
 	p.work.Go(func() {
 		ctx, cancel := context.WithTimeout(p.ctx, answers)
 		defer cancel()
 		in, err := do(ctx)
-		if err != nil {
+		if p.note(what, err); err != nil {
 			in = worker.Missed{Act: act, Over: errors.Is(err, fence.ErrStale)}
 		}
 		p.inbox.Put(in)
@@ -204,8 +205,8 @@ func (p *post) take(ctx context.Context, t worker.Take) (out worker.Taken, err e
 	return out, err
 }
 
-// tell ends attempts, and tells of it.
-func (p *post) tell(ctx context.Context, ends []worker.End) (worker.Told, error) {
+// tellEnds ends attempts, and tells of it.
+func (p *post) tellEnds(ctx context.Context, ends []worker.End) (worker.Told, error) {
 	out, err := p.jobs.Tell(ctx, ends)
 	if err != nil {
 		return out, err

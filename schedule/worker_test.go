@@ -69,10 +69,13 @@ func bubble(t *testing.T, do func(o *office)) {
 		o.gate, o.latch = fence.New("worker/1", o.now)
 		o.latch.Open(fence.Token{Scope: "worker/1", Epoch: 7, Term: fence.Term{7}}, 0, fence.Instant(time.Minute))
 		o.cfg = schedule.WorkerConfig{Clock: o.now, Tell: func(e schedule.Event) {
-			if e, is := e.(schedule.AttemptEnded); is {
-				o.mu.Lock()
-				defer o.mu.Unlock()
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			switch e := e.(type) {
+			case schedule.AttemptEnded:
 				o.told = append(o.told, fmt.Sprintf("%d is %s %s%s", e.ID, e.Outcome, e.Error, e.Result))
+			case schedule.Trouble:
+				o.told = append(o.told, fmt.Sprintf("%s cannot %s: %v", e.Scope, e.What, e.Why))
 			}
 		}}
 		do(o)
@@ -220,7 +223,7 @@ func TestALateGate(t *testing.T) {
 	})
 }
 
-// A worker whose token is over ends, and says so. A store that fails is asked again.
+// A worker whose token is over ends, and says so. A store that fails is asked again, and somebody is told why nothing is taken (E2).
 func TestWhereTakingFails(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(o *office) {
@@ -237,7 +240,7 @@ func TestWhereTakingFails(t *testing.T) {
 			o.fails = nil
 		})
 		_ = o.run(5 * time.Second)
-		o.wants("1 is done ")
+		o.wants("worker/1 cannot take jobs: the database is away", "worker/1 cannot take jobs: <nil>", "1 is done ")
 	})
 }
 

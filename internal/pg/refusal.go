@@ -44,7 +44,7 @@ func fromServer(err error) string {
 	case codeStarting:
 		return fmt.Sprintf("%s is starting up or shutting down (%s): try again in a moment", at, message)
 	case codeCanceled, CodeLockTimeout:
-		return fmt.Sprintf("the database took too long (%s): see what holds it up in pg_stat_activity", message)
+		return fmt.Sprintf("the database took too long (%s): `conch doctor` names locks on tables of conch, and pg_stat_activity has all that it does", message)
 	}
 	return whileConnecting(err, sent, at, message)
 }

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -21,13 +22,14 @@ type tally struct {
 	runs    map[string]int // by outcome
 	gaps    map[string]int // by why
 	back    int
-	ends    map[string]int // of attempts, by outcome
-	skipped map[string]int // by cron: how many times in a row
-	other   string         // the node whose file differs
+	ends    map[string]int     // of attempts, by outcome
+	skipped map[string]int     // by cron: how many times in a row
+	other   string             // the node whose file differs
+	stuck   map[[2]string]bool // scopes that this process leads, and what the database does not do for them
 }
 
 func newTally() *tally {
-	return &tally{runs: map[string]int{}, ends: map[string]int{}, gaps: map[string]int{}, skipped: map[string]int{}}
+	return &tally{runs: map[string]int{}, ends: map[string]int{}, gaps: map[string]int{}, skipped: map[string]int{}, stuck: map[[2]string]bool{}}
 }
 
 // know takes over the names of a file.
@@ -60,11 +62,23 @@ func (t *tally) count(e schedule.Event) {
 		if !e.Refused {
 			t.ends[e.Outcome]++
 		}
+	case schedule.Trouble:
+		if t.stuck[[2]string{e.Scope, e.What}] = true; e.Why == nil {
+			delete(t.stuck, [2]string{e.Scope, e.What})
+		}
 	}
 }
 
-// rest forgets what only the leader knows.
-func (t *tally) rest() {
+// calm forgets what the leader of a scope has waited for.
+func (t *tally) calm(scope string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.stuck, func(of [2]string, _ bool) bool { return of[0] == scope })
+}
+
+// rest forgets what only the leader of the crons knows.
+func (t *tally) rest(scope string) {
+	t.calm(scope)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for name := range t.skipped {
@@ -102,6 +116,7 @@ var (
 	skippedDesc = measured.New("skipped_in_a_row", "How many times of the cron were skipped one after another, since an earlier job has not ended, on the node that leads; 0 on all others.", "cron")
 	backDesc    = measured.New("clock_back_total", "Crons that were set back since the database's clock was, while this process led.")
 	endsDesc    = measured.New("attempts_total", "Attempts at jobs that workers of this process have ended, by outcome; one that was over before is not counted.", "outcome")
+	stuckDesc   = measured.New("stuck", "1 while the database does not do what this process asks of it for the crons or the jobs that it leads.")
 	differsDesc = measured.New("files_differ", "1 while this process and the node whose crons count have different crons under one version.")
 )
 
@@ -131,6 +146,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		for _, outcome := range schedule.Ends() {
 			out.Count(endsDesc, float64(t.ends[outcome]), outcome)
 		}
+	}
+	if there || works {
+		out.Flag(stuckDesc, len(t.stuck) > 0)
 	}
 	t.mu.Unlock()
 	if there || works {

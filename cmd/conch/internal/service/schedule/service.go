@@ -196,7 +196,7 @@ func (s *service) lead(ctx context.Context, l election.Leadership) error {
 		_ = s.store.Listen(ctx, func(cron int64) { scheduler.Changed(cron) }, func() { scheduler.Changed() }) // ends with ctx
 	})
 	s.frame.Log.Info("running crons", slog.String("scope", l.Token.Scope), slog.Int64("epoch", l.Token.Epoch))
-	defer s.tally.rest()
+	defer s.tally.rest(l.Token.Scope)
 	if err := scheduler.Lead(ctx, l.Gate); ctx.Err() == nil {
 		return err
 	}
@@ -216,6 +216,8 @@ func (s *service) tell(e schedule.Event) {
 		log.Warn("the database's clock was set back", slog.String("cron", e.Name), slog.Time("from", e.From), slog.Time("to", e.To))
 	case schedule.AttemptEnded:
 		log.Debug("an attempt at a job has ended", slog.Int64("job", e.ID), slog.Int("attempt", e.Attempt), slog.String("outcome", e.Outcome), slog.String("error", e.Error), slog.Bool("over_before", e.Refused))
+	case schedule.Trouble:
+		s.complain(e)
 	case schedule.Unreadable:
 		log.Error("this node cannot read a cron's schedule, and does not run it", slog.String("cron", e.Name), slog.Any("error", e.Why))
 	}

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -193,10 +194,52 @@ conch_schedule_skipped_in_a_row{cron="tick"} 1
 	if n := testutil.CollectAndCount(c, "conch_schedule_oldest_ready_seconds"); n != 2 {
 		t.Errorf("%d queues have an oldest job, want 2", n)
 	}
-	s.tally.rest()
+	s.tally.rest("scheduler")
 	if err := testutil.CollectAndCompare(c, strings.NewReader(strings.Replace(want[strings.Index(want, "# HELP conch_schedule_skipped"):], "} 1", "} 0", 1)), "conch_schedule_skipped_in_a_row"); err != nil {
 		t.Error(err)
 	}
+}
+
+// E2: crons and jobs that wait for a locked table are no secret: the log names who holds it, and a metric stands until it is free.
+func TestALockThatStopsCronsIsNamed(t *testing.T) {
+	t.Parallel()
+	base := pgtest.New(t)
+	cfg, err := load(t, crons(base.URL, secondly+"[[workers]]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, hosted := &nodetest.Log{}, Kind()
+	services := make(chan *service, 1)
+	hosted.Open = func(f node.Frame) node.Service {
+		s := newService(f)
+		services <- s
+		return s
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- node.Run(ctx, node.Options{Config: cfg, Kinds: []node.Kind{hosted}, Log: slog.New(slog.NewTextHandler(log, nil))})
+	}()
+	s := <-services
+	stuck := func(want string) bool {
+		const is = "# HELP conch_schedule_stuck 1 while the database does not do what this process asks of it for the crons or the jobs that it leads.\n# TYPE conch_schedule_stuck gauge\nconch_schedule_stuck "
+		return testutil.CollectAndCompare(s.Collectors()[0], strings.NewReader(is+want+"\n"), "conch_schedule_stuck") == nil
+	}
+	conn := base.Connect(t)
+	pgtest.Eventually(t, patience, "a time has its row", func() bool { return scan[int](t, conn, `SELECT count(*) FROM conch.cron_runs`) > 0 && stuck("0") })
+	if _, err := conn.Exec(t.Context(), `BEGIN; LOCK TABLE conch.jobs, conch.crons`); err != nil {
+		t.Fatal(err)
+	}
+	log.Says(t, "CRONS OR JOBS WAIT", "what=\"write runs\"", fmt.Sprintf("pid %d", conn.PgConn().PID()))
+	log.Says(t, "CRONS OR JOBS WAIT", "scope=worker/default/1", "jobs\"", fmt.Sprintf("pid %d", conn.PgConn().PID()))
+	pgtest.Eventually(t, patience, "the metric says so", func() bool { return stuck("1") })
+	if _, err := conn.Exec(t.Context(), `COMMIT`); err != nil {
+		t.Fatal(err)
+	}
+	log.Says(t, "the database does again", "what=\"write runs\"")
+	pgtest.Eventually(t, patience, "the metric is at rest", func() bool { return stuck("0") })
+	cancel()
+	nodetest.Ends(t, ended)
 }
 
 // Doctor finds a queue from which nobody takes, dead jobs, and another file of the same version.

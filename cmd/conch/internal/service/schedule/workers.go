@@ -113,6 +113,7 @@ func (s *service) work(r config.Role, w Worker) node.Work {
 		defer cancel()
 		listening.Go(func() { _ = s.store.ListenJobs(ctx, worker.Woken) }) // ends with ctx
 		s.frame.Log.Info("working at jobs", slog.String("scope", l.Token.Scope), slog.Int64("epoch", l.Token.Epoch), slog.Any("queues", w.Queues))
+		defer s.tally.calm(l.Token.Scope)
 		if err := worker.Run(ctx, l.Gate); ctx.Err() == nil {
 			return err
 		}
