@@ -128,7 +128,7 @@ func TestAStaleToken(t *testing.T) {
 	})
 }
 
-// A store that fails is asked again, and somebody is told why nothing runs (E2).
+// A store that fails is asked again, and somebody is told why nothing runs.
 func TestAStoreThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

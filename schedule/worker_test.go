@@ -223,7 +223,7 @@ func TestALateGate(t *testing.T) {
 	})
 }
 
-// A worker whose token is over ends, and says so. A store that fails is asked again, and somebody is told why nothing is taken (E2).
+// A worker whose token is over ends, and says so. A store that fails is asked again, and somebody is told why nothing is taken.
 func TestWhereTakingFails(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(o *office) {

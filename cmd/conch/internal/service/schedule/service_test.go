@@ -200,7 +200,7 @@ conch_schedule_skipped_in_a_row{cron="tick"} 1
 	}
 }
 
-// E2: crons and jobs that wait for a locked table are no secret: the log names who holds it, and a metric stands until it is free.
+// Crons and jobs that wait for a locked table are no secret: the log names who holds it, and a metric stands until it is free.
 func TestALockThatStopsCronsIsNamed(t *testing.T) {
 	t.Parallel()
 	base := pgtest.New(t)
