@@ -103,6 +103,7 @@ func (s *storm) run(seed uint64, lasts time.Duration) stormRecord {
 	ends := time.Now()
 	pgtest.Within(s.t, longPatience, "everything is accepted", working.Wait)
 	s.settled()
+	s.silences()
 	s.follows()
 	stop()
 	lookers.Wait()
@@ -149,6 +150,20 @@ func (s *storm) settled() {
 			return
 		}
 	}
+}
+
+// silences ends the liar, whose payments nobody waits for, and waits until no grant that it has given can land any more: what landed
+// while the others are stopped, some of them would have and others not.
+func (s *storm) silences() {
+	s.t.Helper()
+	if s.liar < 0 {
+		return
+	}
+	s.all[s.liar].stop(syscall.SIGTERM)
+	last := number(s.t, s.chain.call("eth_blockNumber")) + uint64(s.blocks)/2
+	pgtest.Eventually(s.t, longPatience, "what the liar has granted cannot land any more", func() bool {
+		return number(s.t, s.chain.call("eth_blockNumber")) > last
+	})
 }
 
 // follows waits until each node has as final what the chain has now, with all contents.
