@@ -109,7 +109,9 @@ func (s *storm) run(seed uint64, lasts time.Duration) stormRecord {
 	lookers.Wait()
 	r := stormRecord{Seed: seed, Faults: faults, Ends: ends, Issued: stormPurses * stormNotes * stormAmount, Liar: s.liar, Lies: s.lies, Life: uint64(s.blocks) / 2, Most: s.most()}
 	for i, o := range s.all {
-		s.told(i)
+		if i != s.liar {
+			s.told(i)
+		}
 		r.Owners = append(r.Owners, "0x"+hex.EncodeToString([]byte(o.account)))
 	}
 	for i, o := range s.all {
@@ -159,6 +161,7 @@ func (s *storm) silences() {
 	if s.liar < 0 {
 		return
 	}
+	s.told(s.liar)
 	s.all[s.liar].stop(syscall.SIGTERM)
 	last := number(s.t, s.chain.call("eth_blockNumber")) + uint64(s.blocks)/2
 	pgtest.Eventually(s.t, longPatience, "what the liar has granted cannot land any more", func() bool {
