@@ -127,12 +127,7 @@ func (r *run) settled(c core.Cron, upto time.Time) {
 }
 
 func (r *run) isPassed(id int64, at time.Time) bool {
-	for _, g := range r.gaps[id] {
-		if !at.Before(g.From) && !at.After(g.To) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.gaps[id], func(g core.Gap) bool { return !at.Before(g.From) && !at.After(g.To) })
 }
 
 // conclude judges the whole, while nothing is wrong.

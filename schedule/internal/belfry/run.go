@@ -34,7 +34,7 @@ type run struct {
 
 // Run runs a belfry and returns its report. The configuration must be valid.
 func Run(cfg Config) world.Report {
-	r := newRun(complete(cfg))
+	r := newRun(Simulator().Complete(cfg))
 	for _, one := range files[0] {
 		one.Name = "own-" + one.Name
 		r.revise(core.Change{Definition: one})
