@@ -107,8 +107,15 @@ func (s *Site) set(wrong time.Duration) {
 // cutOff cuts a process off from the database, which ends its sessions.
 func (s *Site) cutOff(n *Node, d time.Duration) {
 	if !s.cut[n.Name] {
-		s.cut[n.Name] = true
-		s.Later(d, func() { s.cut[n.Name] = false })
+		s.setCut(n.Name, true)
+		s.Later(d, func() { s.setCut(n.Name, false) })
+	}
+}
+
+func (s *Site) setCut(node string, is bool) {
+	if s.cut[node] != is {
+		s.tells(node, "%s", map[bool]string{true: "is cut off from the database", false: "reaches the database again"}[is])
+		s.cut[node] = is
 	}
 }
 

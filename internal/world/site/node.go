@@ -31,7 +31,9 @@ func (n *Node) Start() { n.start(false) }
 
 func (n *Node) start(again bool) {
 	n.up, n.stands, n.waits = true, false, nil
-	n.Life++
+	if n.Life++; n.Life > 1 {
+		n.Tells("starts again")
+	}
 	n.s.wing.Starts(n, again)
 }
 
@@ -51,12 +53,14 @@ func (n *Node) Die() {
 
 // Freeze implements story.Node.
 func (n *Node) Freeze() error {
+	n.Tells("stands still")
 	n.stands, n.since = true, n.s.W.Now()
 	return nil
 }
 
 // Thaw implements story.Node.
 func (n *Node) Thaw() {
+	n.Tells("goes on")
 	waits := n.waits
 	n.stands, n.waits = false, nil
 	for _, do := range waits {

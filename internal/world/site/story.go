@@ -25,7 +25,7 @@ func (s *Site) Heal(l story.Link) error { return s.link(l, false) }
 
 func (s *Site) link(l story.Link, cut bool) error {
 	for _, n := range l.Nodes {
-		s.cut[n] = cut
+		s.setCut(n, cut)
 	}
 	return nil
 }

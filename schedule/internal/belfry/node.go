@@ -58,6 +58,7 @@ func (n *node) step(in core.Input) {
 	}
 	if f, is := in.(core.Failed); is && errors.Is(f.Why, errStale) {
 		n.r.Stats["refused"]++
+		n.Tells("leads no more: another one does")
 		n.core = nil
 		return
 	}
