@@ -42,7 +42,7 @@ MACHINES := ./schedule/zone ./schedule/internal/core ./schedule/internal/worker 
 	./sequencer/ledger ./sequencer/notes ./txlog/internal/follower ./txlog/internal/member ./txlog/quorum/internal/core ./txlog/quorum/internal/majority ./txlog/txlogtest
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
 BUBBLES  := ./chunksync ./gossip ./sequencer ./sequencer/sequencertest ./txlog/kv ./txlog/quorum ./txlog/quorum/disk
-WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./election/internal/electorate ./gossip/internal/overlay ./gossip/internal/crowd ./schedule/internal/belfry ./sequencer/internal/committee ./cmd/conch/internal/lab \
+WORLDS   := ./internal/world ./internal/world/site ./internal/world/story ./cmd/conch/internal/lab/sim/... ./election/internal/electorate ./gossip/internal/overlay ./gossip/internal/crowd ./schedule/internal/belfry ./sequencer/internal/committee ./cmd/conch/internal/lab \
 	./txlog/quorum/internal/logworld $(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 

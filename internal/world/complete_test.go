@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/conchhq/conch/internal/world"
 )
@@ -35,6 +36,22 @@ func TestFill(t *testing.T) {
 	} {
 		if got := toys.Fill(c.asked, toy{Nodes: 2, Seed: 1, own: func() {}}); got.own != nil || got.Nodes != c.want.Nodes || got.Seed != c.want.Seed || got.Scene != c.want.Scene || got.Loss != c.want.Loss {
 			t.Errorf("%+v becomes %+v, want %+v", c.asked, got, c.want)
+		}
+	}
+}
+
+// The help has a part for scenes and one for patches where there are such, and says which rules need a patch.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	own, patches := toys, toys
+	own.Scenes, own.Stories, patches.Stories = nil, fstest.MapFS{}, fstest.MapFS{}
+	patches.Rules = []world.Rule[toy]{{Name: "late", Invariant: "on-time", Why: "is so"}, {Name: "rule"}}
+	for text, where := range map[string][2]bool{ // in own, in patches
+		"--scene shows": {false, true}, "  late *                      is so (falls: on-time)\n": {false, true}, "  rule                        \n": {true, true},
+		"by a patch of the source": {false, true}, "Equal flags": {true, true}, "--story plays": {true, true},
+	} {
+		if got := [2]bool{strings.Contains(own.Help()+"\n", text), strings.Contains(patches.Help(), text)}; got != where {
+			t.Errorf("%q: %v, want %v", text, got, where)
 		}
 	}
 }

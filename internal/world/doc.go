@@ -36,22 +36,24 @@
 //
 // # Add a world
 //
-// A folder beside the core in the folder internal of its wing, as electorate of the election or committee of the sequencer:
+// A folder beside the core in the folder internal of its wing. If the wing keeps its state in a database, and one process leads, its world is
+// mostly there: package site has the processes, the database, who leads, and what goes wrong with them, in stories too. Read belfry of the schedule,
+// which stands on it; electorate of the election and committee of the sequencer have networks of their own instead.
 //
-//   - config.go: Config with Nodes, Seed, Break, Scene, Trace, Story and Telling, as in [Common], and what this world has
-//     besides; 0 is a default.
-//   - simulator.go: the [Simulator] with the texts of the command, a flag for each field, and the lists below. A line in
+//   - simulator.go: Config with Nodes, Seed, Break, Scene, Trace, Story and Telling, as in [Common], and what this world has
+//     besides; 0 is a default. The [Simulator] with the texts of the command, a flag for each field, and the lists below. A line in
 //     lab/sim.go makes it a command.
-//   - run.go: a run, which embeds the [Run] of [Simulator.Begin]: it starts the nodes, begins the plot of the scene or every fault,
+//   - run.go: a run, which embeds the Site, or the [Run] of [Simulator.Begin]: it starts the nodes, begins the plot of the scene or every fault,
 //     lets time pass, then ends the faults and judges the end.
 //   - node.go: a process, which feeds the core with what arrives and with the time, and performs its Output in its order. A
 //     decision here is a fault, since it does not ship. What a story does to it is a story.Node.
-//   - judge.go: the invariants, checked after each event that could break one. They share no code with the core.
-//   - faults.go, scenes.go: what goes wrong at random, and worlds with one trouble.
-//   - story.go, storywords.go: the settings of its stories, and a stage: a run that a text of package story drives, with what it may
+//   - judge.go: what is checked after each event that could break it, and shares no code with the core.
+//   - faults.go, scenes.go: what else goes wrong at random, and worlds with one trouble.
+//   - story.go: the settings of its stories, and a stage: a run that a text of package story drives, with what it may
 //     say of this world alone. Texts that it brings along are in testdata/stories.
-//   - rules.go: the rules that a run can leave out. What the world cannot break needs a diff in package patched.
-//   - the tests of package worldtest: Seeds, Stories, Rules (each is needed), Equal (the same seed is the same run).
+//   - rules.go: the invariants, each with a comment that says it, and the rules that a run can leave out. What the world cannot break needs a
+//     diff in package patched.
+//   - the tests of package worldtest: Seeds, Texts, Rules (each is needed), Equal (the same seed is the same run).
 //
 // Worlds run without the race detector by day (WORLDS in the Makefile).
 package world

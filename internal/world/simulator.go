@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/conchhq/conch/internal/world/patched"
 	"github.com/conchhq/conch/internal/world/story"
 )
 
@@ -33,7 +34,7 @@ type Simulator[C, P any] struct {
 	Name     string   // conch-lab sim NAME
 	Aliases  []string // of its command
 	Short    string
-	Long     string // in which {scenes}, {stories} and {rules} stand for their lists, {stories} with what they are
+	Long     string // what it runs, and what is checked; Help says the rest
 	Example  string
 	Rules    []Rule[C]
 	Scenes   []Scene[C, P]    // the stories last
@@ -190,13 +191,33 @@ func (s Simulator[C, P]) Line(c C) string {
 	return line.String()
 }
 
-// aboutStories is what the help says of them.
-const aboutStories = `--story plays a story: a text that says what happens, and what has to come of it. It is a
+// What the help says of every world, and of its scenes, stories and rules.
+const (
+	aboutRuns = `
+Equal flags give equal runs; a violation prints the command that repeats it. Exit 1 if
+there is one.
+`
+	aboutScenes = `
+--scene shows a world with one trouble:
+
+`
+	aboutStories = `
+--story plays a story: a text that says what happens, and what has to come of it. It is a
 file, - for the standard input, or one of those that are there:
 
 %s
 docs/simulation.md teaches to write one.
 `
+	aboutRules = `
+--break leaves out one rule of the design, to show what it is for, in the world in which
+it shows, unless other flags are given:
+
+`
+	aboutPatches = `
+Those with a * are left out by a patch of the source: that needs Go, and a current folder
+in conch's source.
+`
+)
 
 // Asked returns the complete configuration that a line of flags asks for.
 func (s Simulator[C, P]) Asked(line string) (C, error) {
@@ -213,17 +234,26 @@ func (s Simulator[C, P]) Asked(line string) (C, error) {
 
 // Help is the help of its command.
 func (s Simulator[C, P]) Help() string {
-	var scenes, rules strings.Builder
-	for _, n := range s.Scenes {
-		fmt.Fprintf(&scenes, "  %-21s %s\n", n.Name, n.What)
+	var b strings.Builder
+	b.WriteString(s.Long + aboutRuns)
+	if len(s.Scenes) > 0 {
+		b.WriteString(aboutScenes)
 	}
+	for _, n := range s.Scenes {
+		fmt.Fprintf(&b, "  %-21s %s\n", n.Name, n.What)
+	}
+	fmt.Fprintf(&b, aboutStories, story.Help(s.Stories))
+	b.WriteString(aboutRules)
+	patches := ""
 	for _, r := range s.Rules {
-		falls := ""
+		name, falls := r.Name, ""
+		if patched.Breaks(r.Name) {
+			name, patches = name+" *", aboutPatches
+		}
 		if r.Invariant != "" {
 			falls = " (falls: " + r.Invariant + ")"
 		}
-		fmt.Fprintf(&rules, "  %-27s %s%s\n", r.Name, r.Why, falls)
+		fmt.Fprintf(&b, "  %-27s %s%s\n", name, r.Why, falls)
 	}
-	lists := strings.NewReplacer("{scenes}\n", scenes.String(), "{stories}\n", fmt.Sprintf(aboutStories, story.Help(s.Stories)), "{rules}\n", rules.String())
-	return strings.TrimRight(lists.Replace(s.Long), "\n")
+	return strings.TrimRight(b.String()+patches, "\n")
 }

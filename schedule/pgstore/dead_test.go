@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
@@ -48,6 +49,24 @@ func TestDeadJobsAreRetriedOnce(t *testing.T) {
 	if attempt := scan[int](t, conn, `SELECT max(attempt) FROM conch.job_ready`); attempt != 2 {
 		t.Errorf("the next attempt is %d", attempt)
 	}
+}
+
+// While two operations are carried on, a dead job is of one of them: the other one neither waits for it nor counts it.
+func TestTwoOperationsShareNoJob(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s, conn, other := open(t, db.Config()), db.Connect(t), db.Connect(t)
+	kill(t, conn, 2)
+	run(t, conn, `INSERT INTO conch.job_operations (id, kind) VALUES ($1, 'discard')`, [16]byte{1})
+	commit := held(t, other, `SELECT conch.dead_step($1, 1)`, [16]byte{1})
+	if done, err := s.Operate(t.Context(), pgstore.Operation{ID: [16]byte{2}, Kind: pgstore.Retry}); err != nil || done != 1 {
+		t.Errorf("%d were retried, %v; want the one that nobody has", done, err)
+	}
+	commit()
+	if done, err := s.Resume(t.Context(), [16]byte{1}); err != nil || done != 1 {
+		t.Errorf("%d were discarded, %v", done, err)
+	}
+	take(t, s, 9, 2)
 }
 
 // One dead job is discarded, another retried; an operation of another database is not known.

@@ -323,6 +323,12 @@ func TestWorkersDoNotWait(t *testing.T) {
 	take(t, s, 1, ids[3])
 	commit()
 	take(t, s, 9, ids[2])
+	ids = scan[[]int64](t, conn, `SELECT array_agg(conch.job_add('q', 'work', run_at => now() + interval '1d')) FROM generate_series(1, 2)`)
+	run(t, conn, `UPDATE conch.job_later SET made_at = now() + interval '1h'`)
+	commit = held(t, conn, `SELECT FROM conch.job_later WHERE job = $1 FOR UPDATE`, ids[0])
+	take(t, s, 9, ids[1])
+	commit()
+	take(t, s, 9, ids[0])
 }
 
 // A leader that is deposed hears so, also where somebody holds the lane of one of its crons.

@@ -12,15 +12,7 @@ func Simulator() world.Simulator[Config, struct{}] {
 		Long: `election runs the elector's own machine, the gate and a model of the mint in a
 simulated world full of faults. After every event it checks that no two acts overlap,
 those of callers included, that epochs only grow, and that somebody leads in the end,
-whatever locks and transactions other clients hold. Equal flags give equal runs; a
-violation prints the command that repeats it. Exit 1 if there is one.
-
-{stories}
-
---break leaves out one rule of the design, to show what it is for. Unless other flags
-are given, nodes, scopes, takeover, locks and leases are then those with which it shows:
-
-{rules}
+whatever locks and transactions other clients hold.
 `,
 		Example: `  conch-lab sim election --nodes 5 --seed 7
   conch-lab sim election --story frozen-leader

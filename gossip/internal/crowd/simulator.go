@@ -15,20 +15,7 @@ them, in a simulated world full of faults. After every event it checks that no l
 is replaced without a cause and, with --electors, that two never lead for long; in the
 end all must agree. The figures say how many rounds all took to agree, how many reigns
 were needless, for how long nobody led and for how long several did, and the messages
-and bytes; a round is 100 ms. Equal flags give equal runs; a violation prints the
-command that repeats it. Exit 1 if there is one.
-
---scene shows a world with one trouble:
-
-{scenes}
-
-{stories}
-
---break leaves out one rule of the design, to show what it is for, in the world in
-which it shows. All but own-signature and age-travels are left out by a patch of the
-source: that needs Go, and a current folder in conch's source.
-
-{rules}
+and bytes; a round is 100 ms.
 `,
 		Example: `  conch-lab sim gossip --nodes 500 --scene crash --loss 20
   conch-lab sim gossip --electors 7 --scene minority

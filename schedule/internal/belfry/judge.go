@@ -35,7 +35,7 @@ func newJudge() judge {
 
 // written judges what a leader has written.
 func (r *run) written(n *node, epoch int64, w core.Write, out core.Written) {
-	r.Check(epoch == r.epoch, Leader, "%s writes with epoch %d in epoch %d", n.name, epoch, r.epoch)
+	r.Check(epoch == r.Epoch, Leader, "%s writes with epoch %d in epoch %d", n.Name, epoch, r.Epoch)
 	ends := out.Ends
 	for _, m := range w.Moves {
 		if !slices.Contains(out.Moved, m.Cron) {
@@ -44,7 +44,7 @@ func (r *run) written(n *node, epoch int64, w core.Write, out core.Written) {
 		c := r.tables.Cron(m.Cron)
 		for _, one := range m.Runs {
 			if e := ends[0]; e.Outcome != core.Existing {
-				r.row(c, one, r.now())
+				r.row(c, one, r.Clock())
 			}
 			ends = ends[1:]
 		}
@@ -61,12 +61,21 @@ func (r *run) written(n *node, epoch int64, w core.Write, out core.Written) {
 	}
 }
 
+// stepped notes that the clock may have gone back.
+func (r *run) stepped() {
+	for id, low := range r.lowest {
+		if now := r.Clock(); now.Before(low) {
+			r.lowest[id] = now
+		}
+	}
+}
+
 // pruned judges what is about to be deleted.
 func (r *run) pruned(n *node, p core.Prune) {
 	c := r.tables.Cron(p.Cron)
 	r.Check(!p.Upto.After(c.Cursor.At), Kept, "%s: rows up to %s go, and the cursor is at %s", c.Name, clock(p.Upto), clock(c.Cursor.At))
-	old := begins.Add(r.w.Now() - keep)
-	r.Check(!p.Upto.After(old) || n.wrong > 0, Kept, "%s: rows up to %s go, and those up to %s are old", c.Name, clock(p.Upto), clock(old))
+	old := r.True().Add(-keep)
+	r.Check(!p.Upto.After(old) || n.Wrong > 0, Kept, "%s: rows up to %s go, and those up to %s are old", c.Name, clock(p.Upto), clock(old))
 	if p.Upto.Before(c.Cursor.At) {
 		r.settled(c, p.Upto)
 	}
@@ -96,7 +105,7 @@ func (r *run) settled(c core.Cron, upto time.Time) {
 		if i+1 < len(c.Revisions) && c.Revisions[i+1].Since.Before(end) {
 			end = c.Revisions[i+1].Since
 		}
-		if of.Retired || of.Paused || r.nodes[0].old && of.Timezone == berlin {
+		if of.Retired || of.Paused || r.old && of.Timezone == berlin {
 			continue
 		}
 		when, err := zone.Parse(of.Schedule, of.Timezone, of.Since)
@@ -112,26 +121,21 @@ func (r *run) settled(c core.Cron, upto time.Time) {
 			// What was replaced while the clock was ahead was settled up to there, by that clock.
 			calm := !r.calmed.IsZero() && o.At.After(r.calmed.Add(2*time.Minute)) && of.N == c.Newest
 			has := r.ats[key(c.ID, 0, o.At)] || !calm && r.isPassed(c.ID, o.At)
-			r.Check(has, Settled, "%s: %s has no row at %s", c.Name, clock(o.At), clock(r.now()))
+			r.Check(has, Settled, "%s: %s has no row at %s", c.Name, clock(o.At), clock(r.Clock()))
 		}
 	}
 }
 
 func (r *run) isPassed(id int64, at time.Time) bool {
-	for _, g := range r.gaps[id] {
-		if !at.Before(g.From) && !at.After(g.To) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.gaps[id], func(g core.Gap) bool { return !at.Before(g.From) && !at.After(g.To) })
 }
 
 // conclude judges the whole, while nothing is wrong.
 func (r *run) conclude() {
 	for _, id := range r.tables.IDs() {
 		c := r.tables.Cron(id)
-		r.Check(c.Adopted == c.Newest, Adopted, "%s: revision %d is in force at %s, and %d is of %s", c.Name, c.Adopted, clock(r.now()), c.Newest, clock(c.Revisions[c.Newest-1].Since))
-		r.settled(c, r.now().Add(-10*time.Second))
+		r.Check(c.Adopted == c.Newest, Adopted, "%s: revision %d is in force at %s, and %d is of %s", c.Name, c.Adopted, clock(r.Clock()), c.Newest, clock(c.Revisions[c.Newest-1].Since))
+		r.settled(c, r.Clock().Add(-10*time.Second))
 	}
 	file := core.File{Crons: files[r.declared]}
 	for _, change := range file.Changes(r.tables.Living()) {
@@ -144,36 +148,36 @@ func (r *run) begun(w *work) {
 	r.Stats["attempts"]++
 	for _, o := range r.works {
 		same := o.ID == w.ID || o.Lane == w.Lane && w.Lane != ""
-		r.Check(!same || o.Fenced || w.Fenced, Alone, "attempt %d of job %d of %q begins at %s while attempt %d of job %d runs at %s", w.Attempt, w.ID, w.Lane, w.desk.n.name, o.Attempt, o.ID, o.desk.n.name)
+		r.Check(!same || o.Fenced || w.Fenced, Alone, "attempt %d of job %d of %q begins at %s while attempt %d of job %d runs at %s", w.Attempt, w.ID, w.Lane, w.desk.n.Name, o.Attempt, o.ID, o.desk.n.Name)
 	}
-	if w.Cron == "" {
-		r.tell(w.desk.n, "begins attempt %d of job %d", w.Attempt, w.ID)
-	}
+	r.tellOf(w.desk.n, w.ID, "begins attempt %d of job %d", w.Attempt, w.ID)
 	r.begins[w.ID]++
 	r.Check(r.begins[w.ID] <= w.Retries+1, Counted, "job %d begins the time %d, and may be tried again %d times", w.ID, r.begins[w.ID], w.Retries)
 	at, is := r.cancels[w.ID]
 	r.Check(!is || w.Attempt <= at, Cancelled, "attempt %d of job %d begins, which was cancelled in attempt %d", w.Attempt, w.ID, at)
 }
 
+// tellOf tells of a job that a user has added.
+func (r *run) tellOf(n *node, job int64, text string, args ...any) {
+	if r.tables.Job(job).Cron == "" {
+		n.Tells(text, args...)
+	}
+}
+
 // ended judges the ends that a worker tells, and has the database note them.
 func (r *run) ended(d *desk, ends []worker.End) worker.Told {
 	ends = r.bend(ends)
-	told := r.tables.Tell(ends, r.now())
+	told := r.tables.Tell(ends, r.Clock())
 	r.wake()
 	for _, e := range ends {
+		figure, how := e.Outcome, ""
 		if slices.Contains(told.Over, e.Key) {
-			r.Stats["over"]++
-			if r.tables.Job(e.ID).Cron == "" {
-				r.tell(d.n, "tells that attempt %d of job %d is %s: it is over", e.Attempt, e.ID, e.Outcome)
-			}
-			continue
+			figure, how = "over", ": it is over"
 		}
-		r.Stats[e.Outcome]++
-		if r.tables.Job(e.ID).Cron == "" {
-			r.tell(d.n, "tells that attempt %d of job %d is %s", e.Attempt, e.ID, e.Outcome)
-		}
+		r.Stats[figure]++
+		r.tellOf(d.n, e.ID, "tells that attempt %d of job %d is %s%s", e.Attempt, e.ID, e.Outcome, how)
 		for _, o := range r.works {
-			r.Check(o.ID != e.ID || o.Fenced, Told, "%s tells that attempt %d of job %d is %s, while attempt %d runs at %s", d.n.name, e.Attempt, e.ID, e.Outcome, o.Attempt, o.desk.n.name)
+			r.Check(how != "" || o.ID != e.ID || o.Fenced, Told, "%s tells that attempt %d of job %d is %s, while attempt %d runs at %s", d.n.Name, e.Attempt, e.ID, e.Outcome, o.Attempt, o.desk.n.Name)
 		}
 	}
 	return told
@@ -181,7 +185,7 @@ func (r *run) ended(d *desk, ends []worker.End) worker.Told {
 
 // allEnded judges that every job has ended that was not due in the last minutes: one may be of an hour that the clock was ahead.
 func (r *run) allEnded() {
-	late := r.now().Add(-10 * time.Minute)
+	late := r.Clock().Add(-10 * time.Minute)
 	for _, j := range r.tables.Jobs() {
 		if ended := j.State == tables.Over || j.State == tables.Dead; !ended {
 			r.Check(j.At.After(late) || j.Due.After(late), Ended, "job %d of %s is %s under %q, attempt %d", j.ID, clock(j.At), j.State, j.Post, j.Attempt)

@@ -12,21 +12,21 @@ import (
 
 // The invariants.
 const (
-	Once    = "once"
-	Due     = "due"
-	InForce = "in-force"
-	Leader  = "leader"
-	OnTime  = "on-time"
-	Settled = "settled"
-	Adopted = "adopted"
-	Kept    = "kept"
+	Once    = "once"     // no time gets two rows, by the instant or by the wall clock, as long as anybody can remember
+	Due     = "due"      // no row is written before its time
+	InForce = "in-force" // a row is of the revision that is in force at its time
+	Leader  = "leader"   // a deposed leader writes nothing
+	OnTime  = "on-time"  // no time is passed over as missed that is not late yet
+	Settled = "settled"  // each time has a row or is in a gap, and none is passed over while nothing is wrong
+	Adopted = "adopted"  // while nothing is wrong the newest revision is in force, and of files the one with the highest version
+	Kept    = "kept"     // no row is deleted above the cursor, or before it is old by the truth or by its leader's clock
 
-	Alone     = "alone"
-	Told      = "told"
-	Effect    = "effect"
-	Counted   = "counted"
-	Cancelled = "cancelled"
-	Ended     = "ended"
+	Alone     = "alone"     // no two commands of one job, or of one lane, run at once
+	Told      = "told"      // no attempt is told to have ended while the command of one runs
+	Effect    = "effect"    // a job whose handler proves its attempt has its effect once if it is done, and else never
+	Counted   = "counted"   // no job begins more often than it may be tried
+	Cancelled = "cancelled" // no attempt of a job begins after that in which it was cancelled
+	Ended     = "ended"     // while nothing is wrong every job ends
 )
 
 // The rules that the world breaks: what the statements of the database promise. Package patched breaks the others.

@@ -26,16 +26,7 @@ func Simulator() world.Simulator[Config, struct{}] {
 		Long: `schedule runs crons and jobs in a simulated world full of faults, and then one hour
 without any. It checks that each scheduled time has one row, written when it is due, by
 the leader, as the definition in force says, or is noted as passed over; and that no job
-has two attempts at work at once, however its workers die and freeze. Equal flags give
-equal runs; a violation prints the command that repeats it. Exit 1 if there is one.
-
-{stories}
-
---break leaves out one rule of the design, to show what it is for. All but the first
-eight are left out by a patch of the source: that needs Go, and a current folder in
-conch's source.
-
-{rules}
+has two attempts at work at once, however its workers die and freeze.
 `,
 		Example: `  conch-lab sim schedule --seed 7
   conch-lab sim schedule --runs 1000 --json
@@ -46,7 +37,7 @@ conch's source.
 			f.Add("seed", &c.Seed, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
 			f.Add("hours", &c.Hours, "for how long there are faults (default 3)")
 		},
-		Complete: complete,
+		Complete: func(c Config) Config { return Simulator().Fill(c, Config{Nodes: 3, Seed: 1, Hours: 3}) },
 		Validate: func(c Config) error {
 			f := Simulator().Unknown(c)
 			f.Add(c.Nodes < 1 || c.Nodes > 9, "%d nodes: 1 to 9", c.Nodes)
@@ -55,5 +46,3 @@ conch's source.
 		},
 	}
 }
-
-func complete(c Config) Config { return Simulator().Fill(c, Config{Nodes: 3, Seed: 1, Hours: 3}) }

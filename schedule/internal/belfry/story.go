@@ -2,6 +2,7 @@ package belfry
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,9 +32,9 @@ type stage struct {
 
 func newStage(cfg Config) world.Stage {
 	r := newRun(cfg)
-	r.Say = func(who, what string) { r.Tell(r.w.Now(), who, what) }
+	r.Say = func(who, what string) { r.Tell(r.W.Now(), who, what) }
 	for _, n := range r.nodes {
-		n.start()
+		n.Start()
 	}
 	return &stage{run: r, named: map[string]int64{}}
 }
@@ -41,132 +42,99 @@ func newStage(cfg Config) world.Stage {
 // End implements story.World: ten minutes without a fault.
 func (s *stage) End() {
 	s.ends()
-	s.Until(s.w.Now()+10*time.Minute, nil)
+	s.Until(s.W.Now()+10*time.Minute, nil)
 	s.conclude()
 }
 
-// Node implements story.World.
-func (s *stage) Node(name string) story.Node {
-	for _, n := range s.nodes {
-		if n.name == name {
-			return n
-		}
-	}
-	return nil
-}
-
-// Leader implements story.World.
-func (s *stage) Leader() string {
-	if s.leader == nil {
-		return ""
-	}
-	return s.leader.name
-}
-
-// Cut implements story.World: nodes are cut off from the database.
-func (s *stage) Cut(l story.Link) error { return s.link(l, true) }
-
-// Heal implements story.World.
-func (s *stage) Heal(l story.Link) error { return s.link(l, false) }
-
-func (s *stage) link(l story.Link, cut bool) error {
-	for _, n := range l.Nodes {
-		s.cut[n] = cut
-	}
-	return nil
-}
-
-// Runs implements story.Node.
-func (n *node) Runs() bool { return n.up }
-
-// Stands implements story.Node.
-func (n *node) Stands() bool { return n.up && n.frozen }
-
-// Kill implements story.Node.
-func (n *node) Kill() { n.r.kill(n, world.Never/2) }
-
-// Start implements story.Node.
-func (n *node) Start() { n.start() }
-
-// Freeze implements story.Node.
-func (n *node) Freeze() error { n.r.freeze(n, world.Never/2); return nil }
-
-// Thaw implements story.Node.
-func (n *node) Thaw() { n.thaw() }
-
 // Words implements story.World.
 func (s *stage) Words() []story.Word {
-	change := func(do func(*core.Change)) func(story.Args) error {
-		return func(a story.Args) error {
-			for _, l := range s.tables.Living() {
-				if l.Name == a.Name {
-					c := core.Change{ID: l.ID, Definition: l.Definition}
-					do(&c)
-					s.revise(c)
-					return nil
-				}
-			}
-			return fmt.Errorf("there is no cron %q", a.Name)
-		}
-	}
-	ahead := func(a story.Args) error { s.setClock(a.Time); return nil }
-	behind := func(a story.Args) error { s.setClock(-a.Time); return nil }
-	away := func(is bool) func(story.Args) error { return func(story.Args) error { s.outage(is); return nil } }
-	right := func(story.Args) error { s.setClock(0); return nil }
-	return []story.Word{
-		{Form: "cron NAME TEXT", What: "a user makes a cron, or changes it: none, latest or all of what is missed is run, and its schedule", Do: s.define},
-		{Form: "pause NAME", What: "a user pauses a cron", Do: change(func(c *core.Change) { c.Paused = true })},
-		{Form: "resume NAME", What: "a user lets it run again", Do: change(func(c *core.Change) { c.Paused = false })},
-		{Form: "retire NAME", What: "a user does away with it", Do: change(func(c *core.Change) { c.Retired = true })},
+	paused, retired := func(c *core.Change) *bool { return &c.Paused }, func(c *core.Change) *bool { return &c.Retired }
+	return append([]story.Word{
+		{Form: "cron NAME TEXT", What: "a user makes a cron, or changes it: none, latest or all of what is missed is run, and its schedule", Do: s.change(define)},
+		{Form: "pause NAME", What: "a user pauses a cron", Do: s.change(sets(paused, true))},
+		{Form: "resume NAME", What: "a user lets it run again", Do: s.change(sets(paused, false))},
+		{Form: "retire NAME", What: "a user does away with it", Do: s.change(sets(retired, true))},
 		{Form: "job NAME", What: "a user adds a job: a command that takes some seconds", Do: s.job(false)},
 		{Form: "fenced NAME", What: "a user adds a job whose handler proves its attempt", Do: s.job(true)},
-		{Form: "ahead TIME", What: "the database's clock goes so much ahead of the truth", Do: ahead, Undo: right},
-		{Form: "behind TIME", What: "the database's clock goes so much behind the truth", Do: behind, Undo: right},
-		{Form: "outage", What: "the database is away", Do: away(true), Undo: away(false)},
-	}
+	}, s.Site.Words()...)
 }
 
 // Facts implements story.World.
 func (s *stage) Facts() []story.Fact {
-	count := func(of map[string]int) func(story.Args) (bool, string) {
-		return func(a story.Args) (bool, string) { return of[a.Name] == a.Number, fmt.Sprintf("%d are", of[a.Name]) }
+	count := func(of func(string) int, verb string) func(story.Args) (bool, string) {
+		return func(a story.Args) (bool, string) {
+			n := of(a.Name)
+			return n == a.Number, fmt.Sprintf("%d %s", n, verb)
+		}
 	}
 	return []story.Fact{
-		{Form: "rows NAME NUMBER", What: "so many times of a cron have a row", Holds: count(s.rows)},
-		{Form: "begun NAME NUMBER", What: "so many attempts at a job have begun", Holds: func(a story.Args) (bool, string) {
-			n := s.begins[s.named[a.Name]]
-			return n == a.Number, fmt.Sprintf("%d have", n)
-		}},
+		{Form: "rows NAME NUMBER", What: "so many times of a cron have a row", Holds: count(func(cron string) int { return s.rows[cron] }, "are")},
+		{Form: "begun NAME NUMBER", What: "so many attempts at a job have begun", Holds: count(func(job string) int { return s.begins[s.named[job]] }, "have")},
 		{Form: "done NAME", What: "a job is done", Holds: func(a story.Args) (bool, string) {
-			j := s.tables.Job(s.named[a.Name])
+			id, is := s.named[a.Name]
+			if !is {
+				return false, fmt.Sprintf("there is no job %q", a.Name)
+			}
+			j := s.tables.Job(id)
 			return j.State == tables.Over && slices.Contains(j.Outcomes, worker.Done), fmt.Sprintf("it is %s", j.State)
 		}},
-		{Form: "passed NAME NUMBER", What: "so many times of it are passed over", Holds: count(s.passed)},
+		{Form: "passed NAME NUMBER", What: "so many times of it are passed over", Holds: count(func(cron string) int { return s.passed[cron] }, "are")},
+	}
+}
+
+// asks is a word by which a user asks the database for something.
+func (s *stage) asks(do func(story.Args) error) func(story.Args) error {
+	return func(a story.Args) error {
+		if s.Away {
+			return errors.New("the database is away")
+		}
+		return do(a)
 	}
 }
 
 // job adds a job.
 func (s *stage) job(fenced bool) func(story.Args) error {
-	return func(a story.Args) error {
-		j := tables.Job{Retries: 3, Fenced: fenced}
-		s.named[a.Name], _ = s.tables.Add(j, s.now(), s.now(), -1)
+	return s.asks(func(a story.Args) error {
+		s.named[a.Name], _ = s.tables.Add(tables.Job{Retries: 3, Fenced: fenced}, s.Clock(), s.Clock(), -1)
 		s.wake()
 		return nil
-	}
+	})
 }
 
-// define makes or changes a cron, by the words of a line.
-func (s *stage) define(a story.Args) error {
+// change changes a cron, by what is so and the words of a line.
+func (s *stage) change(do func(*core.Change, story.Args) error) func(story.Args) error {
+	return s.asks(func(a story.Args) error {
+		var c core.Change
+		for _, l := range s.tables.Living() {
+			if l.Name == a.Name {
+				c = core.Change{ID: l.ID, Definition: l.Definition}
+			}
+		}
+		if err := do(&c, a); err != nil {
+			return err
+		}
+		s.revise(c)
+		return nil
+	})
+}
+
+// define makes a cron, or changes it.
+func define(c *core.Change, a story.Args) error {
 	catchUp, schedule, is := strings.Cut(a.Text, " ")
 	if !is || !slices.Contains([]string{core.None, core.Latest, core.All}, catchUp) {
 		return fmt.Errorf("%q: want none, latest or all, and a schedule", a.Text)
 	}
-	c := core.Change{Definition: cron(a.Name, schedule, catchUp, core.Allow)}
-	for _, l := range s.tables.Living() {
-		if l.Name == a.Name {
-			c.ID = l.ID
-		}
-	}
-	s.revise(c)
+	c.Definition = cron(a.Name, schedule, catchUp, core.Allow)
 	return nil
+}
+
+// sets is a change of a cron that is there.
+func sets(field func(*core.Change) *bool, to bool) func(*core.Change, story.Args) error {
+	return func(c *core.Change, a story.Args) error {
+		if c.ID == 0 {
+			return fmt.Errorf("there is no cron %q", a.Name)
+		}
+		*field(c) = to
+		return nil
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/world/site"
 	"github.com/conchhq/conch/schedule/internal/tables"
 	"github.com/conchhq/conch/schedule/internal/worker"
 )
@@ -21,9 +22,9 @@ type desk struct {
 	post    *post
 	epoch   int64
 	machine *worker.Machine
-	until   int64 // its deadline by the node's clock, which the keepers of its commands have too
-	kept    bool  // they look at it
-	alarm   int
+	until   time.Duration // its deadline by the node's clock, which the keepers of its commands have too
+	kept    bool          // they look at it
+	alarm   *site.Alarm
 }
 
 // work is a handler that runs: a command under a keeper, or a function whose effect the database refuses if its attempt is over.
@@ -42,59 +43,56 @@ const (
 // silent at once; one that is frozen when its lease is over.
 func (r *run) electPosts() time.Duration {
 	for _, p := range r.posts {
-		if d := p.desk; d != nil && slices.Contains(d.n.desks, d) && d.n.speaks() {
+		if p.desk != nil && p.desk.works() && p.desk.n.Speaks() {
 			continue
 		}
-		var able []*node
-		for _, n := range r.nodes {
-			if n.speaks() && !n.frozen {
-				able = append(able, n)
-			}
-		}
-		if len(able) > 0 {
+		if n := r.Draw(func(n *site.Node) bool { return !n.Stands() }); n != nil {
 			p.epoch++
-			p.desk = &desk{n: able[r.w.Pick(len(able))], post: p, epoch: p.epoch, machine: worker.New(worker.Settings{Epoch: p.epoch, Slots: slots, Drain: 10 * time.Second})}
+			p.desk = &desk{n: r.nodes[n.Index], post: p, epoch: p.epoch, machine: worker.New(worker.Settings{Epoch: p.epoch, Slots: slots, Drain: 10 * time.Second})}
 			p.desk.begin()
 		}
 	}
 	return lease / 3
 }
 
+func (d *desk) works() bool { return slices.Contains(d.n.desks, d) }
+
 // begin begins a term: the act door opens when the deadline of the one before has passed, whichever clock one asks.
 func (d *desk) begin() {
 	n := d.n
 	n.desks = append(n.desks, d)
+	d.alarm = n.NewAlarm(func() { d.step(worker.Tick{}) })
 	d.extend()
-	n.after(n.clock.For(lease+lease/1000), func() { d.step(worker.Acts{}) })
-	n.after(lease/3, d.beat)
+	n.After(n.Clock.For(lease+lease/1000), func() { d.step(worker.Acts{}) })
+	n.After(lease/3, d.beat)
 }
 
 // beat renews the lease again and again, for as long as the post is its own.
 func (d *desk) beat() {
-	switch r := d.n.r; {
-	case !slices.Contains(d.n.desks, d):
+	switch {
+	case !d.works():
 		return
-	case r.away || r.cut[d.n.name]:
+	case !d.n.Reaches():
 	case d.post.epoch != d.epoch:
 		d.step(worker.Missed{Over: true})
 	default:
 		d.extend()
 	}
-	d.n.after(lease/3, d.beat)
+	d.n.After(lease/3, d.beat)
 }
 
 func (d *desk) extend() {
-	if d.until = d.n.clock.Read() + int64(lease); !d.kept {
+	if d.until = d.n.Boot() + lease; !d.kept {
 		d.kept = true
 		d.keep()
 	}
-	d.step(worker.Extended{Until: time.Duration(d.until)})
+	d.step(worker.Extended{Until: d.until})
 }
 
 // keep is the keepers of its commands, who kill them when the deadline has passed, whatever has become of the worker.
 func (d *desk) keep() {
-	d.n.r.w.After(d.n.clock.When(d.until)-d.n.r.w.Now(), func() {
-		if d.kept = d.n.clock.Read() < d.until; d.kept {
+	d.n.r.W.After(d.n.Until(d.until), func() {
+		if d.kept = d.n.Boot() < d.until; d.kept {
 			d.keep()
 		} else if d.n.r.cfg.Break != ruleKeeper {
 			d.endAll(true)
@@ -104,21 +102,17 @@ func (d *desk) keep() {
 
 // step feeds the machine, and does what it asks for.
 func (d *desk) step(in worker.Input) {
-	if !slices.Contains(d.n.desks, d) {
+	if !d.works() {
 		return
 	}
-	for _, act := range d.machine.Step(time.Duration(d.n.clock.Read()), in) {
+	for _, act := range d.machine.Step(d.n.Boot(), in) {
 		switch act := act.(type) {
 		case worker.Start:
 			d.start(act.Job)
 		case worker.Stop:
-			for _, w := range slices.Clone(d.n.r.works) {
-				if w.desk == d && w.Key == act.Key {
-					d.n.r.end(w, worker.Failed)
-				}
-			}
+			d.end(func(w *work) bool { return w.Key == act.Key })
 		default:
-			d.n.ask(func() any { return d.n.r.serve(d, act) }, func(out any) {
+			d.n.Ask(func() any { return d.n.r.serve(d, act) }, func(out any) {
 				input, is := out.(worker.Input)
 				if !is {
 					input = worker.Missed{Act: act}
@@ -131,23 +125,15 @@ func (d *desk) step(in worker.Input) {
 		d.n.desks = slices.DeleteFunc(d.n.desks, func(o *desk) bool { return o == d })
 		return
 	}
-	d.alarm++
-	alarm := d.alarm
-	if due, is := d.machine.Due(); is {
-		d.n.after(d.n.clock.When(int64(due))-d.n.r.w.Now(), func() {
-			if d.alarm == alarm {
-				d.step(worker.Tick{})
-			}
-		})
-	}
+	d.alarm.Set(d.machine.Due())
 }
 
 // wake tells the workers that there may be jobs.
 func (r *run) wake() {
 	for _, n := range r.nodes {
 		for _, d := range n.desks {
-			if !r.cut[n.name] {
-				n.after(10*time.Millisecond, func() { d.step(worker.Woken{}) })
+			if n.Hears() {
+				n.After(10*time.Millisecond, func() { d.step(worker.Woken{}) })
 			}
 		}
 	}
@@ -160,7 +146,7 @@ func (r *run) serve(d *desk, act worker.Act) any {
 		if d.post.epoch != d.epoch {
 			return worker.Missed{Act: act, Over: true}
 		}
-		return r.tables.Take(d.post.scope, d.epoch, []string{""}, act, r.now())
+		return r.tables.Take(d.post.scope, d.epoch, []string{""}, act, r.Clock())
 	case worker.Look:
 		return worker.Seen{Held: r.tables.Look(d.post.scope)}
 	case worker.Tell:
@@ -171,32 +157,32 @@ func (r *run) serve(d *desk, act worker.Act) any {
 
 // start begins the handler of a job.
 func (d *desk) start(j worker.Job) {
-	r := d.n.r
+	n, r := d.n, d.n.r
 	w := &work{Job: r.tables.Job(j.ID), desk: d}
 	w.Job.Job = j
-	if !w.Fenced && d.n.clock.Read() >= d.until && r.cfg.Break != ruleKeeper {
+	if !w.Fenced && n.Boot() >= d.until && r.cfg.Break != ruleKeeper {
 		r.end(w, worker.Failed) // its keeper does not let it begin
 		return
 	}
 	r.begun(w)
 	r.works = append(r.works, w)
-	takes, outcome := r.w.Between(0, 20*time.Second), worker.Done
-	if r.w.Chance(0.1) {
+	takes, outcome := r.W.Between(0, 20*time.Second), worker.Done
+	if r.W.Chance(0.1) {
 		outcome = worker.Failed
 	}
-	life := d.n.life
-	r.w.After(takes, func() {
+	life := n.Life
+	r.W.After(takes, func() {
 		switch {
-		case w.ends || d.n.life != life:
+		case w.ends || n.Life != life:
 		case string(j.Args) == poison:
-			d.n.kill()
-			r.w.After(time.Second, func() {
-				if !d.n.up {
-					d.n.start()
+			n.Die()
+			r.W.After(time.Second, func() {
+				if !n.Runs() {
+					n.Start()
 				}
 			})
 		case w.Fenced:
-			d.n.after(1, func() { r.effect(w) })
+			n.After(1, func() { r.effect(w) })
 		default:
 			r.end(w, outcome)
 		}
@@ -204,9 +190,11 @@ func (d *desk) start(j worker.Job) {
 }
 
 // endAll ends the handlers that run, or its commands alone.
-func (d *desk) endAll(commands bool) {
+func (d *desk) endAll(commands bool) { d.end(func(w *work) bool { return !commands || !w.Fenced }) }
+
+func (d *desk) end(is func(*work) bool) {
 	for _, w := range slices.Clone(d.n.r.works) {
-		if w.desk == d && (!commands || !w.Fenced) {
+		if w.desk == d && is(w) {
 			d.n.r.end(w, worker.Failed)
 		}
 	}
@@ -216,7 +204,7 @@ func (d *desk) endAll(commands bool) {
 func (r *run) end(w *work, outcome string) {
 	w.ends = true
 	r.works = slices.DeleteFunc(r.works, func(o *work) bool { return o == w })
-	w.desk.n.after(1, func() { w.desk.step(worker.Ended{End: worker.End{Key: w.Key, Outcome: outcome}}) })
+	w.desk.n.After(1, func() { w.desk.step(worker.Ended{End: worker.End{Key: w.Key, Outcome: outcome}}) })
 }
 
 // effect has a function end its job in the transaction of its effect.
@@ -225,14 +213,13 @@ func (r *run) effect(w *work) {
 		return
 	}
 	outcome := worker.Failed
-	if n := w.desk.n; !r.away && !r.cut[n.name] {
-		if told := r.tables.Tell([]worker.End{{Key: w.Key, Outcome: worker.Done}}, r.now()); len(told.Over) == 0 {
+	if n := w.desk.n; n.Reaches() {
+		how := "refused"
+		if told := r.tables.Tell([]worker.End{{Key: w.Key, Outcome: worker.Done}}, r.Clock()); len(told.Over) == 0 {
 			r.effects[w.ID]++
-			outcome = worker.Done
+			outcome, how = worker.Done, "had"
 		}
-		if w.Cron == "" {
-			r.tell(n, "ends attempt %d of job %d with its effect, which is %s", w.Attempt, w.ID, map[string]string{worker.Done: "had", worker.Failed: "refused"}[outcome])
-		}
+		r.tellOf(n, w.ID, "ends attempt %d of job %d with its effect, which is %s", w.Attempt, w.ID, how)
 	}
 	r.end(w, outcome)
 }

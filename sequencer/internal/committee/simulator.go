@@ -17,20 +17,8 @@ func Simulator() world.Simulator[Config, Plot] {
 faults: at each organisation the sender of its users' intents, a coordinator and an
 endorser, and a base ledger that alone decides what is true. After every event it
 checks that no intent lands twice, that everybody is told the truth, and that every
-intent ends. One run tells what happens; the times are those of the simulated world.
-Equal flags give equal runs; a violation prints the command that repeats it. Exit 1 if
-there is one.
-
---scene shows a world with one trouble, and checks how long intents take in it:
-
-{scenes}
-
-{stories}
-
---break leaves out one rule of the design, to show what it is for, in the world in
-which it shows:
-
-{rules}
+intent ends, in a scene also how soon. One run tells what happens; the times are those
+of the simulated world.
 `,
 		Example: `  conch-lab sim sequencer --nodes 5 --seed 1
   conch-lab sim sequencer --scene cut-link

@@ -18,19 +18,7 @@ stand still, disks are lost and bits flip, the network is cut and the members ch
 After every event it checks that all nodes have one entry at each index, that nothing
 that was acknowledged is lost, that each goal is executed once and by a right memory,
 and that act doors never overlap; in the end every goal is answered and all copies are
-equal. Equal flags give equal runs; a violation prints the command that repeats it.
-Exit 1 if there is one.
-
---scene shows a world with one trouble:
-
-{scenes}
-
-{stories}
-
---break leaves out one rule of the design, to show what it is for, in the world in
-which it shows:
-
-{rules}
+equal.
 `,
 		Example: `  conch-lab sim log --nodes 7 --members 5 --seed 1
   conch-lab sim log --scene crash-committed
