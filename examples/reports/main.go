@@ -50,7 +50,8 @@ func run(ctx context.Context, url string) error {
 		return err // it says what to do: conch migrate up
 	}
 	scheduler, err := schedule.New(schedule.Config{Version: 1, Crons: []schedule.Cron{{
-		Name: "report", Schedule: "*/2 * * * * *", Job: "report", CatchUp: schedule.Latest, Fenced: true,
+		Name: "report", Schedule: "*/2 * * * * *", Job: "report", Fenced: true,
+		Overlap: schedule.Queue, Waits: 10, // those that come while a killed process is replaced are made afterwards
 	}}}, store)
 	if err != nil {
 		return err
