@@ -12,7 +12,7 @@ import (
 // form is judged, such as the length of a hash: the first fault stays in d.err, and reading goes on. Decode then looks at d.err, and has the
 // checker judge what was read, as it judges what is sent.
 
-// body returns the body, or nil if an older or newer member has sent one that this node does not know.
+// body returns the body. A message whose body is of a kind that this node does not know, Decode has refused before.
 func (d *decoder) body(p *wirepb.Envelope) Body {
 	switch b := p.Body.(type) {
 	case *wirepb.Envelope_Delegate:
