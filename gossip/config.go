@@ -69,7 +69,8 @@ type Paper struct {
 	RandomOnTie bool          // the document's: of three that differ one is picked at random. Else the order decides (B3)
 }
 
-// Subject is a node's key, as the others know it: the fingerprint of the public one, by which package mtls knows it too.
+// Subject is a node's key, as the others know it: the fingerprint of the public one, 32 bytes, by which package mtls knows it too:
+// gossip.Subject(identity.Fingerprint()).
 type Subject = wire.Subject
 
 // SubjectOf returns the subject of a key. The error says that the key is of another kind than Ed25519.

@@ -4,6 +4,23 @@
 // and its heartbeat is still valid, when two take a reign at one time. A reign is not a token, no gate opens by it, and it
 // fences nothing: only a log or Postgres makes a leader safe.
 //
+//	line, err := mtls.New(mtls.Config{Self: "n1", Listen: "10.0.0.1:7440", Key: file, Peers: others, Roam: true}) // package transport/mtls
+//	…
+//	a, err := gossip.New(gossip.Config{
+//		Transport: line, Address: "10.0.0.1:7440", Key: identity.Signer(), // mtls.LoadIdentity reads it from the same file
+//		Peers:      known, // the same nodes as others, and the key of each
+//		Namespaces: []gossip.Namespace{{Name: "site", Electors: electors}},
+//		Tell: func(e gossip.Event) {
+//			if l, is := e.(gossip.Leader); is {
+//				work(l.Self)
+//			}
+//		},
+//	})
+//	go func() { failed <- line.Run(whole) }() // its context ends after that of the agent
+//	err = a.Run(ctx)
+//
+// Between nodes of one process the transport is that of package transport/memory.
+//
 // An [Agent] is one node. [New] reads the configuration, [Agent.Run] joins the overlay and takes part until its context ends.
 // [Agent.Publish] tells all nodes something, [Agent.Withdraw] says that this one cannot do a leader's work, [Agent.Return] that it can
 // again, [Agent.StandBack] that a person does not want it to, [Agent.Status] says what is known, and Config.Tell is told what happens.

@@ -8,6 +8,19 @@
 //	accepted ──▶ nonce assigned, attempt signed and stored ──▶ sent ──▶ in a block ──▶ final
 //	             └── one transaction, fenced by the leader's token
 //
+// With a driver of a chain, such as chain/evm, a store of package pgstore, and an election:
+//
+//	m, err := pending.New(pending.Config{Account: key.Account(), Chain: driver, Store: store})
+//	…
+//	role := election.Role{Scope: "payer", Fenced: func(ctx context.Context, l election.Leadership) error {
+//		return m.Lead(ctx, l.Gate, l.Token) // sends, while this process leads
+//	}}
+//	…
+//	in, err := store.Accept(ctx, pending.Intent{Account: key.Account(), Key: "invoice-17", Call: call}) // in any process
+//	m.Wake()                                                                                            // or a poll finds it
+//	…
+//	r, err := store.Get(ctx, in.ID) // r.Outcome() says how it has ended, r.Standing() where it is until then
+//
 // A user needs [Config], [New], [Manager], and of the store [Intent], which goes in, and [Record], which comes out with
 // its [Fate] and its [Status]; [Events] say what goes wrong. All other types are what a [Store] is asked: only the author
 // of another store needs them, and package pendingtest tests it.

@@ -1,13 +1,23 @@
 // Package schedule runs crons, each scheduled time once, while one process of several leads; and jobs, by workers of which each leads a scope of its
 // own, its post. It knows gates and nothing of elections.
 //
-//	s, err := schedule.New(schedule.Config{Crons: crons}, store)
+//	store, err := pgstore.Open(ctx, pgstore.Connection{URL: url}, 4) // package schedule/pgstore; `conch migrate up` makes its tables
+//	s, err := schedule.New(schedule.Config{Version: 1, Node: "node-1", Crons: []schedule.Cron{{
+//		Name: "report", Schedule: "0 9 * * MON-FRI", Timezone: "Europe/Berlin", Job: "report",
+//		Retries: 3, // without them a job whose process is killed is dead
+//	}}}, store)
+//	w, err := schedule.NewWorker(schedule.WorkerConfig{Handlers: map[string]schedule.Handler{
+//		"report": func(ctx context.Context, t *schedule.Task) ([]byte, error) { return nil, report(ctx, t.At) },
+//	}}, store)
+//	err = store.Check(ctx) // says what to do if the tables are missing
+//	err = s.Declare(ctx)   // each process, when it starts
 //	…
-//	err = s.Lead(ctx, gate) // while this process leads the scope
+//	roles := []election.Role{ // of an elector: one process leads each
+//		{Scope: "scheduler", Fenced: func(ctx context.Context, l election.Leadership) error { return s.Lead(ctx, l.Gate) }},
+//		{Scope: "worker/1", Fenced: func(ctx context.Context, l election.Leadership) error { return w.Run(ctx, l.Gate) }},
+//	}
 //
-//	w, err := schedule.NewWorker(schedule.WorkerConfig{Handlers: handlers}, store)
-//	…
-//	err = w.Run(ctx, gate) // while this process leads the post
+// The folder examples/reports of the repository has it as a whole program.
 //
 // # Words
 //

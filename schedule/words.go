@@ -5,7 +5,10 @@ import (
 	"github.com/conchhq/conch/schedule/internal/worker"
 )
 
-// Cron is what is done, and when.
+// Cron is what is done, and when. It has a Name, a Schedule and its Timezone; one of Command, HTTP and Job, with Args in JSON; CatchUp with
+// Limit and Late, Overlap with Waits; Jitter, Timeout, Retries, Queue, Priority, Fenced and Paused. Retries that are not set are none: a job
+// that is lost with its worker is dead then. Its page, docs/schedule.md, says what they are, and `go doc
+// github.com/conchhq/conch/schedule/internal/core.Definition` in a line each.
 type Cron = core.Definition
 
 // What is done about times that were missed: [Cron].CatchUp.
@@ -51,7 +54,8 @@ type (
 	Written = core.Written
 )
 
-// What [Jobs] read and write.
+// What [Jobs] read and write. A Job is what a handler sees of one: its Key (ID and Attempt), Queue, Due, Handler and Args in JSON, Timeout,
+// and of a cron's the Cron and the scheduled time At, with the Scope and Epoch of the leader that has added it.
 //
 //nolint:revive // one comment for all
 type (

@@ -5,6 +5,19 @@
 // together, and the base ledger alone decides what is true: it takes an intent once, and a state is spent once. Nobody
 // is elected, and nobody has to be trusted with more than liveness.
 //
+//	declared := ledger.Contract{ // the same at every node
+//		Chain: 1337, Address: address, Members: accounts, Committee: accounts, Needed: 3, Range: 100, Depth: 2, Life: 50, Domain: notes.Name,
+//	}
+//	node, err := sequencer.New(sequencer.Config{
+//		Self: account, Keys: keys, Secret: secret, Store: store, // of package pgstore
+//		Peers: names, Transport: endpoint, // what each other member's node is called in the transport
+//		Contracts: []sequencer.Contract{{Declared: declared, Rules: notes.New(issuer), Scheme: scheme, Ledger: chain}}, // of package evm
+//	})
+//	go func() { ended <- node.Run(ctx) }()
+//	…
+//	_, err = node.Submit(ctx, address, "rent-5", []byte(`{"pay":{"from":"rent","to":"petty","amount":5}}`), 0)
+//	result, err := node.Wait(ctx, address, "rent-5") // Confirmed, or Why not
+//
 // # The parts
 //
 //   - [ledger.Contract] is the declaration that all nodes have; [Ledger] is where it lives.

@@ -90,8 +90,8 @@ func New(cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// Run runs the node until the context ends, once, or until its store says ErrOver. It returns when nothing of it is under
-// way any more.
+// Run runs the node until the context ends, whose error it then returns, or until its store says ErrOver. It returns when nothing of it is
+// under way any more, and may be called once.
 func (n *Node) Run(ctx context.Context) error {
 	defer close(n.stopped)
 	defer n.inbox.Close()

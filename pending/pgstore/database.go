@@ -14,7 +14,7 @@ import (
 
 // Database is a connection pool for the stores of any number of chains. It is safe for concurrent use.
 type Database struct {
-	cfg   pg.Config
+	cfg   Connection
 	pools *pgpool.Pools // leaders write with it, and so does each process that accepts
 	lists chan struct{} // semaphore of the lists that are read at once
 }
@@ -26,13 +26,17 @@ const (
 	mostLists = mostReaders - 1
 )
 
+// Connection names a database: its URL (empty: the PG* variables), how its server is verified (TLSCAFile, TLSInsecure), and the AppName under
+// which pg_stat_activity shows the connections. Connection of a pgmint.Config returns one too.
+type Connection = pg.Config
+
 // Open returns a Database of up to most connections and a few for lookups, and does not connect yet.
-func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
-	pools, err := pgpool.Open(ctx, cfg, most, min(most, mostReaders))
+func Open(ctx context.Context, at Connection, most int) (*Database, error) {
+	pools, err := pgpool.Open(ctx, at, most, min(most, mostReaders))
 	if err != nil {
 		return nil, err
 	}
-	return &Database{cfg: cfg, pools: pools, lists: make(chan struct{}, mostLists)}, nil
+	return &Database{cfg: at, pools: pools, lists: make(chan struct{}, mostLists)}, nil
 }
 
 // Close closes the connections after the statements under way have ended.

@@ -1,5 +1,11 @@
 // Package pgstore keeps intents and pending transactions in Postgres. Its tables are in the schema
-// conch, beside the leadership whose token fences every write.
+// conch, beside the leadership whose token fences every write; `conch migrate up` makes them.
+//
+//	db, err := pgstore.Open(ctx, pgstore.Connection{URL: url}, 4)
+//	err = db.Check(ctx)                // says what to do if the tables are missing
+//	is, err := driver.Describe(ctx)    // of the chain
+//	store := db.Store(is.ID, "node-1") // give it to pending.New, and accept intents by it in any process
+//	go db.Listen(ctx, waits, missed)   // to call Manager.Wake: without it a poll finds what waits within a second
 //
 // # Tables
 //

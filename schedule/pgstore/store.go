@@ -24,7 +24,8 @@ type Store struct {
 
 var _ schedule.Store = (*Store)(nil)
 
-// Connection names a database: its URL (empty: the PG* variables), and how its server is verified.
+// Connection names a database: its URL (empty: the PG* variables), how its server is verified (TLSCAFile, TLSInsecure), and the AppName under
+// which pg_stat_activity shows the connections. Connection of a pgmint.Config returns one too.
 type Connection = pg.Config
 
 // patience limits a write. One that takes longer counts as one without an answer.

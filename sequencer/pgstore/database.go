@@ -22,9 +22,13 @@ type Database struct{ pools *pgpool.Pools }
 // mostWriters is one connection for a write, and one for its repetition while the server has not given up the first.
 const mostWriters = 2
 
+// Connection names a database: its URL (empty: the PG* variables), how its server is verified (TLSCAFile, TLSInsecure), and the AppName under
+// which pg_stat_activity shows the connections. Connection of a pgmint.Config returns one too.
+type Connection = pg.Config
+
 // Open returns a Database with up to most connections for lookups and two for writes, and does not connect yet.
-func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
-	pools, err := pgpool.Open(ctx, cfg, mostWriters, max(most, 1))
+func Open(ctx context.Context, at Connection, most int) (*Database, error) {
+	pools, err := pgpool.Open(ctx, at, mostWriters, max(most, 1))
 	return &Database{pools: pools}, err
 }
 

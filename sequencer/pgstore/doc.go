@@ -1,7 +1,7 @@
 // Package pgstore keeps what a node of the sequencer has stored in Postgres. Its tables are in the schema conch, beside
 // the leadership whose token fences every write.
 //
-//	db, err := pgstore.Open(ctx, cfg, 3)
+//	db, err := pgstore.Open(ctx, pgstore.Connection{URL: url}, 3) // `conch migrate up` makes the tables
 //	store, err := db.Begin(ctx, token) // at each start, before anything is loaded
 //	node, err := sequencer.New(sequencer.Config{Store: store, …})
 //

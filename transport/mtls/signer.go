@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Signer returns a signer with the identity's key, for what a node says beside its connections, such as gossip.NewPinned.
+// Signer returns a signer with the identity's key, for what a node says beside its connections, such as gossip (Config.Key).
 // It does not show the key. What it signs begins with words of its own, so that nothing of it can be taken for a
 // signature of TLS.
 func (i Identity) Signer() crypto.Signer { return signer{i} }

@@ -3,6 +3,16 @@
 //
 // It is a module of its own, since it imports etcd's raft: a program that uses another wing downloads none of that.
 //
+//	id, err := disk.Create(ctx, file)        // once, at each member: it draws the store's id, which the genesis names
+//	genesis := txlog.Genesis{Namespace: "flags", Machine: kv.Machine, Members: members}.With()
+//	s, err := disk.Begin(ctx, file, genesis) // at the first start; later disk.Open
+//	line, err := endpoint.Open("log/flags")  // of package transport/mtls; the same subject at every node
+//	h, err := quorum.New(quorum.Config{Self: "n1", Key: key, New: kv.New, Seed: rand.Uint64(), Store: s, Line: line, Peers: endpoint.Peers})
+//	go func() { ended <- h.Run(ctx) }()
+//	…
+//	answer, err := h.Goal(ctx, "put-1", []byte(`{"op":"put","key":"flags/dark","value":true}`), 0)
+//	value, at, err := h.Fresh(ctx, []byte(`{"get":"flags/dark"}`))
+//
 // A [Host] is one node of one log. [New] goes on from what the node's store has (package disk), [Host.Run] takes part until its context ends.
 // [Host.Goal] has a goal executed, [Host.Query] answers from the copy that is here, [Host.Fresh] from what a majority has, [Host.Change] makes
 // other members, [Host.Status] says what is known, and Config.Tell is told what happens.

@@ -9,6 +9,14 @@ import (
 	"github.com/conchhq/conch/gossip/internal/wire"
 )
 
+// What becomes of a heartbeat. A subject sends one each beat, and everybody passes the first copy on, so most are copies (hearCopy). What is
+// new is judged from the cheapest question to the dearest: is its subject an elector, if there are electors; is its reign no leap; is it
+// young enough; does its subject stand, and would it be among the first of the order (ranked); and last, did its subject sign it. The first
+// few of the order are all that a node needs to name a leader and its successors, so without electors others are not kept (hearResting).
+//
+// by is the peer that has brought it, said.Subject is whose heartbeat it is. isVerified is false without an error if the peer has used up what
+// it may cost: then the heartbeat is dropped, and comes again with an exchange.
+
 // hearBeat takes a heartbeat. The first copy fixes its age.
 func (m *Machine) hearBeat(s *seat, by *peer, said *wire.Said) error {
 	c := s.all[said.Subject]
@@ -28,12 +36,12 @@ func (m *Machine) hearBeat(s *seat, by *peer, said *wire.Said) error {
 	}
 	fresh := &candidate{said: *said, beat: beat, made: m.madeAt(said), beats: newAllowance(beatsEach, 8, m.now)}
 	if c == nil {
-		fresh.hash, fresh.name, fresh.first = placed(s.cfg.Name, said.Subject), said.Key().Name(), fresh.made
+		fresh.hash, fresh.name, fresh.first = orderHash(s.cfg.Name, said.Subject), said.Key().Name(), fresh.made
 		if s.isOpen() && !s.wouldRank(fresh) {
 			return m.hearResting(s, by, fresh)
 		}
 	} else {
-		fresh.hash, fresh.name, fresh.first, fresh.named, fresh.last = c.hash, c.name, c.first, c.named, c.last
+		fresh.hash, fresh.name, fresh.first, fresh.twinQuiet, fresh.last = c.hash, c.name, c.first, c.twinQuiet, c.last
 		fresh.beats = c.beats
 		if said.Incarnation > c.said.Incarnation {
 			fresh.first, fresh.last = fresh.made, life{c.said.Incarnation, c.said.Sequence}
@@ -43,7 +51,7 @@ func (m *Machine) hearBeat(s *seat, by *peer, said *wire.Said) error {
 		return err
 	}
 	if c == nil && s.elector[m.cfg.Self] && !s.elector[by.Subject] {
-		m.hearRumour(s, &beat)
+		m.hearRumour(s, &beat) // electors send each other theirs; the crowd's word alone makes nobody a candidate
 		return nil
 	}
 	if c != nil {
@@ -58,9 +66,9 @@ func (m *Machine) hearBeat(s *seat, by *peer, said *wire.Said) error {
 	} else {
 		*c = *fresh
 	}
-	placed := slices.Contains(s.ranked, c)
+	wasRanked := slices.Contains(s.ranked, c)
 	m.noteBeat(s, c)
-	if m.passesOn(s, c, placed) {
+	if m.passesOn(s, c, wasRanked) {
 		m.relaySaid(m.relayTargets(s, c), by, c.said, c.made)
 	}
 	m.reviewSeat(s)
@@ -93,8 +101,8 @@ func (m *Machine) hearRumour(s *seat, beat *wire.Heartbeat) {
 
 // passesOn reports whether a heartbeat is passed on. A subject says few, unless it floods; a relay that passes all of that on
 // would look like its source. What is left out comes with an exchange.
-func (m *Machine) passesOn(s *seat, c *candidate, placed bool) bool {
-	if placed {
+func (m *Machine) passesOn(s *seat, c *candidate, wasRanked bool) bool {
+	if wasRanked {
 		return c.beats.takeCost(1, m.now, m.cfg.Round)
 	}
 	return s.others.takeCost(1, m.now, m.cfg.Round)
@@ -146,10 +154,10 @@ func (m *Machine) hearCopy(s *seat, c *candidate, by *peer, said *wire.Said) err
 	if by.Subject == said.Subject && said.Incarnation < c.said.Incarnation {
 		m.addAction(Send{To: []string{by.Name}, Parcel: wire.Parcel{Said: []wire.Said{m.withAge(c.said, c.made)}}}) // it has to begin above its last life
 	}
-	// It goes on after its successor began, and that runs too.
+	// An earlier incarnation goes on after a later one began, and that runs too.
 	late := said.Incarnation < c.said.Incarnation && m.madeAt(said) > c.first+remembers*s.valid && m.now-c.made <= remembers*s.valid
 	double := same && !bytes.Equal(said.Signature, c.said.Signature)
-	if (late || double) && m.now >= c.named {
+	if (late || double) && m.now >= c.twinQuiet {
 		if is, err := m.isVerified(by, said); !is {
 			return err
 		}

@@ -192,7 +192,7 @@ func (m *Machine) sampleWinner(s *seat, sample []wire.Subject) wire.Subject {
 	}
 	best := sample[0]
 	for _, a := range sample[1:] {
-		if placed(s.cfg.Name, a) < placed(s.cfg.Name, best) {
+		if orderHash(s.cfg.Name, a) < orderHash(s.cfg.Name, best) {
 			best = a
 		}
 	}

@@ -10,6 +10,13 @@ import (
 	"github.com/conchhq/conch/gossip/internal/wire"
 )
 
+// A message is a parcel: statements (Said), each of a subject and signed by it, and what an exchange needs. It is paid for before it is decoded,
+// by what its peer may cost in a round (purse). Then each statement is judged alone: a heartbeat in machine_hear.go, news in machine_news.go,
+// a vote in machine_paper.go.
+//
+// An exchange repairs what was lost: one node tells a peer the names of what it has, and how far each goes (Mark). The peer answers with what
+// it has later and the other lacks, and asks for what it lacks itself (Wants), which the first one then sends.
+
 // peer is the other end of a connection.
 type peer struct {
 	Peer
@@ -146,10 +153,10 @@ func (m *Machine) hearItself(s *seat, by *peer, said *wire.Said) error {
 
 // tellTwin tells of two hosts with one key, again as long as both run, and once in as many rounds as news is kept.
 func (m *Machine) tellTwin(c *candidate, one, other string) {
-	if m.now < c.named {
+	if m.now < c.twinQuiet {
 		return
 	}
-	c.named = m.now + keeps*m.cfg.Round
+	c.twinQuiet = m.now + keeps*m.cfg.Round
 	m.addAction(Twin{Subject: c.said.Subject, Hosts: [2]string{min(one, other), max(one, other)}})
 }
 
@@ -196,7 +203,7 @@ type stocked struct {
 	made time.Duration
 }
 
-// stockToTell returns what this node can tell: valid heartbeats, and news that is not too old. The younger comes first.
+// stockToTell returns what this node can tell: valid heartbeats, then news that is not too old, the youngest first.
 func (m *Machine) stockToTell() (all []stocked) {
 	m.forgetNews()
 	for _, s := range m.order {
@@ -240,12 +247,13 @@ func (m *Machine) answerExchange(by *peer, p *wire.Parcel) {
 	size := 0
 	for _, k := range m.stockToTell() {
 		mark, has := marks[k.name]
-		delete(marks, k.name)
-		later := k.said.Later(mark.Incarnation, mark.Sequence)
-		if p.Opening && has && !later && (k.said.Incarnation != mark.Incarnation || k.said.Sequence != mark.Sequence) {
+		delete(marks, k.name) // what is left in the end, this node has not
+		later := !has || k.said.Later(mark.Incarnation, mark.Sequence)
+		same := k.said.Incarnation == mark.Incarnation && k.said.Sequence == mark.Sequence
+		if p.Opening && !later && !same { // the peer has a later one
 			reply.Wants = append(reply.Wants, k.name)
 		}
-		if (p.Opening && (!has || later) || wanted[k.name]) && len(reply.Said) < wire.MostSaid && size < mostAnswer {
+		if (p.Opening && later || wanted[k.name]) && len(reply.Said) < wire.MostSaid && size < mostAnswer {
 			size += len(k.said.Body) + 200
 			reply.Said = append(reply.Said, m.withAge(k.said, k.made))
 		}

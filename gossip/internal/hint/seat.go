@@ -78,7 +78,7 @@ func newSeat(c *Config, n Namespace) *seat {
 	for _, e := range n.Electors {
 		s.elector[e] = true
 	}
-	s.own.said.Subject, s.own.hash = c.Self, placed(n.Name, c.Self)
+	s.own.said.Subject, s.own.hash = c.Self, orderHash(n.Name, c.Self)
 	s.beats = time.Duration(n.Every) * c.Round
 	s.valid = time.Duration(2*n.Diameter) * s.beats
 	if !s.isOpen() && !s.elector[c.Self] {
@@ -173,15 +173,15 @@ func (s *seat) mayRank(c *candidate) bool { return c.beat.Stands }
 
 // candidate is a subject of a namespace, as its newest heartbeat has it.
 type candidate struct {
-	said  wire.Said
-	beat  wire.Heartbeat
-	name  wire.Name
-	hash  uint64
-	made  time.Duration // when it was said, on this node's clock, by the age of the first copy
-	first time.Duration // when the first heartbeat of its incarnation was said
-	named time.Duration // until then its twin is not told of again
-	last  life          // the one before this incarnation; zero: none is known
-	beats allowance     // for passing its heartbeats on, while it is one of the first ones
+	said      wire.Said
+	beat      wire.Heartbeat
+	name      wire.Name
+	hash      uint64
+	made      time.Duration // when it was said, on this node's clock, by the age of the first copy
+	first     time.Duration // when the first heartbeat of its incarnation was said
+	twinQuiet time.Duration // until then its twin is not told of again
+	last      life          // the one before this incarnation; zero: none is known
+	beats     allowance     // for passing its heartbeats on, while it is one of the first ones
 	direct
 }
 
@@ -206,8 +206,8 @@ func (c *candidate) comesBefore(o *candidate) bool {
 	return bytes.Compare(c.said.Subject[:], o.said.Subject[:]) < 0
 }
 
-// placed is the part of the order that depends on the name alone, and differs from namespace to namespace.
-func placed(namespace string, s wire.Subject) uint64 {
+// orderHash is the part of the order that depends on the name alone, and differs from namespace to namespace.
+func orderHash(namespace string, s wire.Subject) uint64 {
 	b := append([]byte("conch gossip order 1\n"+namespace+"\n"), s[:]...)
 	sum := sha256.Sum256(b)
 	return binary.BigEndian.Uint64(sum[:])

@@ -5,6 +5,13 @@ import (
 	"github.com/conchhq/conch/sequencer/internal/wire"
 )
 
+// How an intent ends. Its user, its deadline or the ledger gives it up (giveUp). If no grant of it ever left, it is Reverted at once. Else it
+// is Ending until the ledger has killed each grant: a question to the ledger in each new final block, all of a step in one Judge, whose
+// answer is one Judged. Meanwhile it may still land, and is then done all the same. How it ended is stored (settle), then told (finish).
+//
+// The methods that take a happening are cells of the table (table.go): tell looks an event up in it and calls one. What they return answers
+// a member's request; no event here comes of one, so it is Done. The states are in order: Confirming, Reverting and what follows are decided.
+
 const (
 	deadlinePassed = "its deadline has passed"
 	byItsUser      = "its user has cancelled it"
@@ -32,7 +39,7 @@ func (m *Machine) giveUpLater(it *intent, h *happening) wire.Why {
 }
 
 func (m *Machine) superseded(it *intent, _ *happening) wire.Why {
-	it.annulled = true // its number is used
+	it.annulled = true // the ledger takes a sequence once, so no cancellation is needed
 	m.giveUp(it, "the ledger has its number with another payload, or cancelled")
 	return wire.Done
 }
@@ -41,7 +48,7 @@ func (m *Machine) superseded(it *intent, _ *happening) wire.Why {
 func (m *Machine) giveUp(it *intent, why string) {
 	it.giveUp = why
 	m.leave(it)
-	if !it.loaded && len(it.given) == 0 {
+	if !it.loaded && len(it.given) == 0 { // this start has seen all grants of it, and there are none
 		m.settle(it, Reverting, Result{Sequence: it.Sequence, Why: why})
 		return
 	}
@@ -49,7 +56,7 @@ func (m *Machine) giveUp(it *intent, why string) {
 	m.end(it)
 }
 
-// end waits for the ledger to kill what may still land.
+// end has the intent wait until the ledger has killed what may still land.
 func (m *Machine) end(it *intent) {
 	m.leave(it)
 	m.to(it, Ending)
@@ -79,6 +86,7 @@ func (m *Machine) askAboutEndings() {
 	m.endings = left
 }
 
+// question has the next Judge ask about an intent.
 func (m *Machine) question(it *intent) {
 	if !it.asked {
 		it.asked = true
@@ -110,8 +118,9 @@ func (m *Machine) judge() {
 	}
 }
 
+// judged tells each intent what the ledger has answered. What is done is concluded first: another member has to have its contents.
 func (m *Machine) judged(in Judged) {
-	if m.work == nil || !m.judging {
+	if m.work == nil || !m.judging { // no intent is open any more, or nothing was asked
 		return
 	}
 	m.judging = false
@@ -127,15 +136,15 @@ func (m *Machine) judged(in Judged) {
 	}
 }
 
-// verdict says what the ledger's answer means. What an intent of an earlier start was granted may not be known, so it is
-// dead only after the last block that such a grant can have.
+// verdict says what the ledger's answer means, read in the final block of that number. It is dead if each of its grants is. What an intent
+// of an earlier start (loaded) was granted may not be known, so it is dead only once m.holds is final, the last block of such a grant.
 func (m *Machine) verdict(it *intent, number uint64, a Answer) event {
 	switch {
 	case a.Landed && a.Payload == it.hash:
 		return judgedDone
 	case a.Landed:
 		return judgedSuperseded
-	case len(a.Ends) != len(it.given), it.loaded && number < m.holds:
+	case len(a.Ends) != len(it.given), it.loaded && number < m.holds: // it was granted again since it was asked about, or too early
 		return judgedAlive
 	}
 	for _, e := range a.Ends {
@@ -162,7 +171,7 @@ func (m *Machine) reverted(it *intent, h *happening) wire.Why {
 	return wire.Done
 }
 
-// settle stores how the intent ended.
+// settle has the Store of this step write how the intent ended. When that is committed, the table calls finish.
 func (m *Machine) settle(it *intent, s State, r Result) {
 	m.to(it, s)
 	it.result = r

@@ -9,6 +9,12 @@ import (
 
 // Nobody can know what a coordinator waits for that beats and asks and answers: perhaps it lies. So it has its time for each intent that could
 // go on, whatever it does with others, and then another one has the work.
+//
+// Two things are held against it: it leaves an intent alone that could go on (leavesAlone, looked at in each tick), or it says that it has
+// dispatched one, and nothing lands by it while its grant may be used (ranOut). Then it is left out (leaveOut) until peer.idle. A wait is a
+// moment, and is over (isOver) after a time and some blocks: it.waits for one intent, p.landed since something landed by a coordinator, and
+// p.spared before which nothing is held against it. What takes it all back: something lands by it (landedBy), this node was behind (forgive),
+// or it was behind itself and has caught up (catchesUp).
 
 // fewestBlocks is how many blocks a coordinator has at least, as what it builds on may have to be in one first.
 const fewestBlocks = 8
@@ -25,7 +31,7 @@ type moment struct {
 	head uint64
 }
 
-// begins begins a wait, later than now if something is in its way.
+// begins begins a wait anew: some time from now, or when it was to begin already, if that is later.
 func (m *Machine) begins(w *moment, after time.Duration) {
 	w.at, w.head = max(w.at, m.now+after), m.head
 }
@@ -63,13 +69,14 @@ func (m *Machine) landedBy(it *intent, assembled ledger.Hash) {
 }
 
 // leavesAlone reports whether a coordinator has left an intent alone for as long as it is waited for that could be carried out at each block
-// of that time, by the ledger's own states. As many are looked at as are in one request.
+// of that time, by the ledger's own states. As many are looked at as are in one request. There is news if there was a block since the last
+// tick: by that an intent may have become one that nobody can carry out, whose wait begins anew.
 func (m *Machine) leavesAlone(p *peer, news bool) bool {
 	seen := 0
 	for _, d := range m.working {
 		for it := d.first; it != nil && d.to == p && seen < m.cfg.Batch; it = it.next {
 			switch seen++; {
-			case it.waitsFor != p:
+			case it.waitsFor != p: // it has no wait at this coordinator
 			case news && !m.affords(it):
 				m.begins(&it.waits, 0)
 			case m.hadItsTime(p, it):
@@ -104,7 +111,7 @@ func (m *Machine) ranOut(it *intent) {
 // leaveOut leaves a coordinator out by which nothing lands, for twice as long, and for longer each time until something does: perhaps
 // nobody could have done more.
 func (m *Machine) leaveOut(p *peer) {
-	p.late = !p.caught && m.isBehind(p)
+	p.late = !p.caught && m.isBehind(p) // then catchesUp may end it early
 	p.idles++
 	p.idle = m.now + m.cfg.Patience<<min(p.idles, 8)
 	m.lose(p)

@@ -6,6 +6,13 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
+// What the ledger does to intents. A block has facts, one for each attempt that it has looked at: block gives each to its intent as an event
+// (fact), which may be included by it. A rewind takes that back. Depth blocks later it is final (finalize), and only then is the user told.
+// The methods that take a happening are cells of the table (table.go): tell looks an event up in it and calls one.
+//
+// m.blocks has the intents by the block that they are in, m.expiring by the last block in which their grant counts, m.deadlines by the block
+// that is their deadline. take removes what is due and returns it. m.work, in which all of these are, is nil while no intent is open.
+
 // block takes the next block of the canonical chain.
 func (m *Machine) block(b ledger.Block) {
 	if b.Number <= m.head {
@@ -13,7 +20,7 @@ func (m *Machine) block(b ledger.Block) {
 	}
 	m.head = b.Number
 	if m.work != nil {
-		if m.nudgeAt = 0; !m.leftAlone {
+		if m.nudgeAt = 0; !m.leftAlone { // a block has come, so none has to be asked for; see nudge
 			m.nudgePause = 0
 		}
 		for _, f := range b.Facts {
@@ -36,7 +43,7 @@ func (m *Machine) fact(block uint64, f ledger.Fact) {
 		return
 	}
 	h := happening{event: doors[f.Skipped], hash: f.Assembled, block: block}
-	last := it.dispatched
+	last := it.dispatched // the attempt that is on its way: the one granted last, until it is told which one was dispatched
 	if it.grant != nil && it.state != Noting && it.state != Dispatched {
 		last = it.grant.Assembled
 	}
@@ -135,7 +142,7 @@ func (m *Machine) takenBack(it *intent, h *happening) wire.Why {
 		it.dispatched, it.until = it.landed, until
 		m.to(it, Dispatched)
 		m.expire(it)
-	default:
+	default: // its grant is over
 		m.moved(it, h)
 	}
 	return wire.Done
@@ -163,17 +170,18 @@ func (m *Machine) finalize() {
 	}
 }
 
-// turn moves what no coordinator has accepted to the node of the new range, and the rest some time later, so that what
-// is nearly done is done (D17).
+// turn begins a new range of blocks, whose order of coordinators is another one: the first of them that answers is the choice now. What
+// no coordinator has accepted moves to it at once, and the rest MoveAfter later, so that what is nearly done is done (D17). A delegation
+// whose coordinator is the choice again goes on.
 func (m *Machine) turn() {
 	to, _ := m.choice()
 	for _, d := range m.working {
 		switch {
-		case to == nil:
+		case to == nil: // nobody answers
 		case d.to == to:
 			d.moveAt = 0
 		default:
-			if o := d.open; o != nil {
+			if o := d.open; o != nil { // offered, and not answered yet
 				m.close(d)
 				for _, it := range o.intents {
 					if it.state == Delegated && it.under == d.id {

@@ -8,6 +8,11 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
+// One method for each kind of body, as in encode_body.go. items makes the Go values of a list and calls a function to fill each. Here only the
+// form is judged, such as the length of a hash: the first fault stays in d.err, and reading goes on. Decode then looks at d.err, and has the
+// checker judge what was read, as it judges what is sent.
+
+// body returns the body. A message whose body is of a kind that this node does not know, Decode has refused before.
 func (d *decoder) body(p *wirepb.Envelope) Body {
 	switch b := p.Body.(type) {
 	case *wirepb.Envelope_Delegate:

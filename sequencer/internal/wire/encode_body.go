@@ -5,6 +5,10 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
+// One method for each kind of body, as in decode_body.go. It fills the generated struct: list makes those of a list and calls a function to
+// fill each; sequence, account and names return bytes that lie in e.bytes, one piece for the whole message. That the body is right, the
+// checker has said before (Encode).
+
 // body sets the envelope's body.
 func (e *encoder) body(out *wirepb.Envelope, body Body) {
 	switch b := body.(type) {
@@ -29,7 +33,7 @@ func (e *encoder) body(out *wirepb.Envelope, body Body) {
 	case AskList:
 		out.Body = &wirepb.Envelope_AskList{AskList: &wirepb.AskList{}}
 	case List:
-		for _, s := range b.Sequences {
+		for _, s := range b.Sequences { // one after the other, and there is nothing else in e.bytes
 			e.sequence(s)
 		}
 		out.Body = &wirepb.Envelope_List{List: &wirepb.List{Sequences: e.bytes}}
@@ -82,6 +86,7 @@ func (e *encoder) assemble(b *Assemble) *wirepb.Assemble {
 	}
 }
 
+// assembled puts all attempts in one piece. A result without one leaves its place empty.
 func (e *encoder) assembled(b *Assembled) *wirepb.Assembled {
 	wholes, attempts := make([]wirepb.Whole, len(b.Results)), make([]wirepb.Attempt, len(b.Results))
 	next := 0

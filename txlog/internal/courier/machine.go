@@ -24,8 +24,8 @@ type Machine struct {
 	late    late
 	tickets int
 	turned  time.Duration // when a member's word has changed the leader
-	asks    time.Duration // when neighbours may be asked again
-	ask     bool          // they are to be
+	ask     bool          // neighbours are to be asked for heads, and for what follows the copy
+	asks    time.Duration // when they may be asked again
 
 	out []Action
 }
@@ -40,7 +40,7 @@ type goal struct {
 	to      string        // the node that was asked last
 	avoid   string        // the node that is not asked next, if there is another one
 	turn    int           // of the members, when nobody is known to lead
-	open    bool          // an answer of that one may come
+	open    bool          // an answer of the node that was asked last may come
 	timeout time.Duration // when it has waited too long for an answer
 	retry   time.Duration // when it is sent again, if it is not open
 	pause   time.Duration

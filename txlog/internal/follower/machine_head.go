@@ -8,6 +8,16 @@ import (
 	"github.com/conchhq/conch/txlog"
 )
 
+// A head is a member's signed word that the log is committed up to an entry: its index, and the hashes of the entry and of the state after it.
+// What becomes of one (judgeHead):
+//
+//   - it is of an entry that the copy has (takeOldHead): it covers that, or completes a bridge over a change of members, or contradicts it;
+//   - a member has signed it (believeHead): it waits in the pool, the records up to it are wanted, and what it covers is applied;
+//   - nobody known here has signed it (keepStranger): peers are asked for bridges, which prove newer members, and then it is judged anew;
+//   - anything else is refused. Two that cannot both be true are evidence of a fork (tellFork), and change nothing else.
+//
+// via is the peer that has brought it, and m.at is the position of the copy.
+
 // stranger is a head that no member known here has signed. Members may have changed since the copy's index.
 type stranger struct {
 	head txlog.Head
@@ -72,7 +82,7 @@ func (m *Machine) knowsHead(h txlog.Head) bool {
 func (m *Machine) takeOldHead(h txlog.Head, via string, own bool) {
 	mark, is := m.markOf(h.Index)
 	switch {
-	case !is: // nobody can say any more
+	case !is: // it is too long ago: what the copy was then is not in memory
 	case mark.hash == h.Hash && mark.state == h.State:
 		m.makeBridges(h)
 		if h.Position == m.at && m.firstCover(m.at.Index).Index != m.at.Index && (own && h.VerifyOwn(m.members) == nil || m.verifyHead(h) == nil) {

@@ -82,7 +82,7 @@ func (l lab) demo() *cobra.Command {
 	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "address of the HTTP API during the demo, loopback only; empty: none")
 	flags.BoolVar(&noChain, "no-chain", false, "start no private chain and send no transactions")
 	flags.BoolVar(&sequencer, "sequencer", false, "show five organisations that share a private contract")
-	flags.BoolVar(&gossip, "gossip", false, "show agents without a database that name one leader, and a log; 200 unless --nodes says how many, or 40 for each processor")
+	flags.BoolVar(&gossip, "gossip", false, "show agents without a database that name one leader, and a log; 200, or 100 on one processor, unless --nodes says how many")
 	flags.Uint64Var(&seed, "seed", 1, "with --gossip: who is struck follows from it")
 	flags.StringVar(&logs, "logs", "", "with --sequencer: `folder` that gets the nodes' logs")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
