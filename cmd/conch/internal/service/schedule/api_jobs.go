@@ -43,25 +43,9 @@ func (a *api) listJobs(w http.ResponseWriter, r *http.Request, state string) err
 	if err != nil {
 		return err
 	}
-	at := time.Now()
-	all, err := a.store.Jobs(r.Context(), pgstore.JobFilter{State: state, Queue: r.URL.Query().Get("queue"), Before: before, Most: most})
-	if err != nil {
-		return err
-	}
-	out := []Job{}
-	for _, record := range all {
-		out = append(out, showJob(record, nil))
-	}
-	return web.Answer(w, http.StatusOK, struct {
-		AsOf time.Time `json:"as_of"`
-		Jobs []Job     `json:"jobs"`
-	}{at.UTC(), out})
-}
-
-// datedJob is a job and when it was read.
-type datedJob struct {
-	AsOf time.Time `json:"as_of"`
-	Job
+	return list(w, r, "jobs", func(most int) ([]pgstore.Record, error) {
+		return a.store.Jobs(r.Context(), pgstore.JobFilter{State: state, Queue: r.URL.Query().Get("queue"), Before: before, Most: most})
+	}, func(record pgstore.Record, _ time.Time) Job { return showJob(record, nil) })
 }
 
 // record returns the job of a request.
@@ -87,7 +71,7 @@ func (a *api) answerJob(w http.ResponseWriter, r *http.Request, status int) erro
 	if err != nil {
 		return err
 	}
-	return web.Answer(w, status, datedJob{at.UTC(), showJob(record, attempts)})
+	return web.Answer(w, status, showJob(record, attempts).asOf(at))
 }
 
 // jobBody is the body of POST /v1/jobs.

@@ -78,7 +78,7 @@ func (a *shell) jobsList() *cobra.Command {
 	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, _ []string) error {
 		q := query()
 		q.Set("state", state)
-		return list(ctx, a, c, pathJobs, "jobs", q, jobHeader, jobRow)
+		return entries(ctx, a, c, pathJobs, "jobs", q, jobHeader, jobRow)
 	})
 }
 
