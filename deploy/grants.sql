@@ -18,9 +18,9 @@
 -- `migrate down`, `migrate advance` and `scope forget`.
 --
 -- The functions run with the rights of their caller, all but conch.fence and
--- conch.notify_pending and conch.pending_archive and conch.pending_floor and
+-- conch.history_trim and conch.notify_pending and conch.pending_archive and conch.pending_floor and
 -- conch.pending_forget and conch.sequencer_trim and conch.job_add and
--- conch.job_done and conch.job_hold. The owner's rights would not make
+-- conch.job_done and conch.job_hold and conch.schedule_trim. The owner's rights would not make
 -- a node harmless, since a node that may bid and part can depose every leader; they
 -- would put the owner's rights behind pg_terminate_backend and behind each argument
 -- that a node passes. Use two databases for nodes that must not touch each other's
@@ -74,7 +74,8 @@ GRANT EXECUTE ON FUNCTION
     conch.holders(bigint),
     conch.row_holders(text),
     conch.culprit(int, text, timestamptz, text, text),
-    conch.fence_key(text)
+    conch.fence_key(text),
+    conch.history_trim(timestamptz, bigint, int)
  TO :"node";
 
 -- Pending transactions, if their tables exist. Only nodes may read signed bytes: any
