@@ -142,13 +142,13 @@ GRANT EXECUTE ON FUNCTION conch.log_append(bytea, text, bigint, bigint, bytea[],
 -- Crons and jobs, if their tables exist. What handlers get, and what became of it, is for nodes alone. A definition and a job are never changed.
 SELECT to_regclass('conch.crons') IS NOT NULL AS schedule \gset
 \if :schedule
-GRANT SELECT ON conch.crons, conch.cron_file, conch.cron_runs, conch.cron_gaps, conch.job_ready, conch.job_later, conch.job_waiting,
-                conch.job_taken, conch.job_dead, conch.schedule_schema_version TO :"observer";
+GRANT SELECT ON conch.crons, conch.cron_file, conch.cron_runs, conch.cron_gaps, conch.schedule_server, conch.job_ready, conch.job_later,
+                conch.job_waiting, conch.job_taken, conch.job_dead, conch.schedule_schema_version TO :"observer";
 GRANT SELECT (id, queue, cron, at, created_at) ON conch.jobs TO :"observer";
 GRANT SELECT ON conch.schedule_schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE (filed, retired, newest, adopted, cursor_at, cursor_wall, floor_at) ON conch.crons TO :"node";
 GRANT SELECT, INSERT, UPDATE (since) ON conch.cron_revisions TO :"node";
-GRANT SELECT, UPDATE ON conch.cron_file TO :"node";
+GRANT SELECT, UPDATE ON conch.cron_file, conch.schedule_server TO :"node";
 GRANT SELECT, INSERT, DELETE, UPDATE (outcome, job) ON conch.cron_runs TO :"node";
 GRANT SELECT, INSERT ON conch.cron_gaps TO :"node";
 GRANT SELECT, INSERT, DELETE ON conch.jobs TO :"node"; -- it deletes one that overlaps, in the transaction that adds it
@@ -166,7 +166,8 @@ GRANT EXECUTE ON FUNCTION conch.cron_move(jsonb, jsonb, text, bigint), conch.cro
     conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text),
     conch.job_end(bigint[], int[], text[], text[], json[], float8[]), conch.job_again(bigint, int, text, text, interval),
     conch.job_progress(bigint[], int[], text[]), conch.job_leave(bigint), conch.job_take(text[], text, bigint, int, timestamptz),
-    conch.job_enter(bigint, int, text, timestamptz, int), conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int) TO :"node";
+    conch.job_enter(bigint, int, text, timestamptz, int), conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int),
+    conch.schedule_look(bigint), conch.schedule_here(), conch.schedule_trim(timestamptz, bigint, int) TO :"node";
 -- Handlers, and programs that add jobs, do so in their own transactions: these run as the owner. A node is a member of fence.
 GRANT EXECUTE ON FUNCTION conch.job_add(text, text, json, timestamptz, int, text, text, int, interval, boolean), conch.job_done(bigint, int, json),
     conch.job_hold(bigint, int) TO :"fence";

@@ -30,6 +30,9 @@ type Config struct {
 	Crons   []Cron        // that this node's file declares
 	Node    string        // whose file that is
 	Keep    time.Duration // for how long rows of scheduled times are kept (default 30 days)
+	// Hold has workers take nothing after a restore of the database, until somebody says so: what the rows of a backup have as still to be done may have been
+	// done. That of the file that counts does.
+	Hold bool
 
 	Tell  func(Event) // is told what happens, one event at a time (default: nobody is)
 	Clock fence.Clock // counts suspended time and never goes back (default: the system's)
@@ -56,7 +59,9 @@ func (c Config) WithDefaults() Config {
 }
 
 // File is what a configuration with defaults declares.
-func (c Config) File() File { return File{Version: c.Version, Node: c.Node, Crons: c.Crons} }
+func (c Config) File() File {
+	return File{Version: c.Version, Node: c.Node, Crons: c.Crons, Hold: c.Hold}
+}
 
 // Validate returns an error that lists every fault of a configuration with defaults.
 func (c Config) Validate() error {

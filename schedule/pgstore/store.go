@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,6 +21,7 @@ import (
 type Store struct {
 	pools *pgpool.Pools
 	at    Connection
+	looks atomic.Int64 // that the database has had, as far as this process knows
 }
 
 var _ schedule.Store = (*Store)(nil)
@@ -47,6 +49,11 @@ func (s *Store) Check(ctx context.Context) error { return Tables.Check(ctx, s.po
 
 // Read implements [schedule.Store].
 func (s *Store) Read(ctx context.Context, r schedule.Read) (out schedule.Loaded, err error) {
+	server, err := s.Server(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Restored = server.Restored
 	rows, err := s.pools.Readers.Query(ctx, `
 		SELECT c.id, c.name, c.newest, c.adopted, c.cursor_at, c.cursor_wall, c.floor_at, v.n, v.definition, v.since, v.retired, now()
 		  FROM conch.crons c JOIN conch.cron_revisions v ON v.cron = c.id AND v.n >= c.adopted

@@ -47,6 +47,7 @@ func (a *api) routes() []web.Route {
 		get(pathJobs, a.getJobs, "state", "queue", "before", "limit"),
 		add,
 		get(pathJob, a.getJob),
+		post(pathRelease, a.releaseJobs),
 		post(pathJob+"/cancel", a.cancelJob),
 		post(pathJob+"/retry", a.retryJob),
 		get(pathDead, a.getDead, "queue", "before", "limit"),

@@ -20,6 +20,8 @@ const (
 	pathJobs = "/v1/jobs"
 	pathJob  = pathJobs + "/{id}"
 
+	pathRelease = pathJobs + ":release"
+
 	maxJob      = schedule.MostArgs + 16<<10 // bytes of a body
 	mostID      = 1<<63 - 1
 	mostRetries = 1000
@@ -193,4 +195,26 @@ func (a *api) retryJob(w http.ResponseWriter, r *http.Request) error {
 	}
 	a.log.InfoContext(r.Context(), "a job is tried again", slog.Int64("job", record.ID), slog.String("actor", web.Actor(r.Context())))
 	return a.getJob(w, r)
+}
+
+// released is the answer to what was held.
+type released struct {
+	Released *bool      `json:"released"`    // jobs were held
+	Restored *time.Time `json:"restored_at"` // when the rows of a backup were found last; null: never
+}
+
+// releaseJobs has jobs taken again that are held after a restore.
+func (a *api) releaseJobs(w http.ResponseWriter, r *http.Request) error {
+	server, err := a.store.Held(r.Context())
+	if err != nil {
+		return err
+	}
+	did, err := a.store.Release(r.Context())
+	if err != nil {
+		return err
+	}
+	if did {
+		a.log.InfoContext(r.Context(), "jobs that were held after a restore are released", slog.String("actor", web.Actor(r.Context())))
+	}
+	return web.Answer(w, http.StatusOK, released{&did, orNull(server.Restored)})
 }
