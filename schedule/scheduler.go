@@ -71,6 +71,7 @@ func (s *Scheduler) Lead(ctx context.Context, gate *fence.Gate) error {
 	t := &term{Scheduler: s, core: core.New(s.cfg.Keep), gate: gate, token: token, inbox: step.NewInbox[core.Input](core.Tick{}), end: end}
 	s.lead(t)
 	defer s.lead(nil)
+	t.work.Go(func() { t.trim(ctx) })
 	err = step.Loop[core.Input]{
 		From: t.inbox, Wait: t.wait,
 		Tick: func() []core.Input { return []core.Input{core.Tick{}} },

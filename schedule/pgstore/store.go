@@ -133,7 +133,9 @@ func (s *Store) write(ctx context.Context, t fence.Token, w schedule.Write) (out
 			}
 			return nil
 		})
-		batch.Queue(`DELETE FROM conch.cron_runs r USING conch.crons c WHERE c.id = $1 AND r.cron = c.id AND r.at <= c.floor_at`, p.Cron)
+		batch.Queue(`DELETE FROM conch.cron_runs r USING (
+			SELECT x.at FROM conch.crons c JOIN conch.cron_runs x ON x.cron = c.id AND x.at <= c.floor_at WHERE c.id = $1 ORDER BY x.at LIMIT $2) o
+			WHERE r.cron = $1 AND r.at = o.at`, p.Cron, mostTrimmed) // what is left goes with what is trimmed
 	}
 	pgfence.Queue(&batch, t)
 	if err := pgfence.Stale(s.pools.Commit(ctx, &batch)); err != nil {
