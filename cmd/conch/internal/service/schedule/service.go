@@ -85,6 +85,9 @@ func (s *service) Prepare(ctx context.Context, c config.Config) (apply func(), e
 	}
 	return func() {
 		s.mu.Lock()
+		if s.section.there && !section.there {
+			s.frame.Log.Warn("this node's file has neither a cron nor a [schedule] version any more: it retires none of the crons that it had. If they are to end, write a higher version")
+		}
 		s.section, s.scheduler = section, scheduler
 		s.mu.Unlock()
 		s.tally.know(section)
