@@ -107,7 +107,7 @@ func list[F, S any](w http.ResponseWriter, r *http.Request, name string, find fu
 		return err
 	}
 	at := time.Now()
-	all, err := a.store.Crons(r.Context(), "", r.URL.Query().Get("after"), most)
+	all, err := find(most)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package schedule
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -37,10 +38,6 @@ func (a *api) getJobs(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listJobs(w http.ResponseWriter, r *http.Request, state string) error {
-	most, err := web.Limit(r)
-	if err != nil {
-		return err
-	}
 	before, err := whole(r, "before", 0, mostID)
 	if err != nil {
 		return err
@@ -100,8 +97,11 @@ func (b jobBody) parse() (out pgstore.Addition, err error) {
 			return wrong(field, "is not a text of up to 200 bytes that people can read")
 		}
 	}
-	if b.Queue == "" || b.Handler == "" {
-		return wrong("queue", "a job has a queue and a handler")
+	switch {
+	case b.Queue == "" || len(b.Queue) > schedule.MostName:
+		return wrong("queue", fmt.Sprintf("is not a name of 1 to %d bytes", schedule.MostName))
+	case b.Handler == "":
+		return wrong("handler", "is missing: a job has the name of what a worker calls")
 	}
 	if b.Args != nil {
 		out.Args = string(b.Args)

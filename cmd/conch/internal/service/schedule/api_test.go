@@ -163,6 +163,8 @@ func answers() []exchange {
 		{Name: "large", Ask: add, Body: `{"queue":"q","handler":"work","args":"` + strings.Repeat("a", maxJob) + `"}`, Status: 413},
 		{Name: "plain text", Ask: add, Body: "work", Header: plain, Status: 415},
 		{Name: "no queue", Ask: add, Body: `{"handler":"work"}`, Status: 422, Want: `"field":"queue"`},
+		{Name: "a long queue", Ask: add, Body: `{"queue":"` + strings.Repeat("q", 65) + `","handler":"work"}`, Status: 422, Want: `"field":"queue"`},
+		{Name: "no handler", Ask: add, Body: `{"queue":"q"}`, Status: 422, Want: `"field":"handler"`},
 		{Name: "a name that nobody sees", Ask: add, Body: `{"queue":"q\u0007","handler":"work"}`, Status: 422, Want: `"field":"queue"`},
 		{Name: "NUL", Ask: add, Body: `{"queue":"q","handler":"work","args":"\u0000"}`, Status: 422, Want: `"field":"args"`},
 		{Name: "a priority", Ask: add, Body: `{"queue":"q","handler":"work","priority":4}`, Status: 422, Want: `"field":"priority"`},

@@ -187,6 +187,8 @@ the command again prints the ID of that one. Of a --lane one job is at work at a
 			return cli.Usagef("add needs --queue and --handler: see %q", cmd.CommandPath()+" --help")
 		case !json.Valid([]byte(args)):
 			return cli.Usagef("--args is no JSON")
+		case in < 0:
+			return cli.Usagef("--in %s is in the past: leave it out to have the job begin now", in)
 		case at != "" && in != 0:
 			return cli.Usagef("--at and --in both say when it begins: give one of them")
 		}

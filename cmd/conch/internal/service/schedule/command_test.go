@@ -46,6 +46,7 @@ func TestUsage(t *testing.T) {
 		{"takes one ID", []string{"jobs", "cancel"}},
 		{"needs --queue and --handler", []string{"jobs", "add", "--queue", "q"}},
 		{"--args is no JSON", []string{"jobs", "add", "--queue", "q", "--handler", "h", "--args", "{"}},
+		{"--in -5m0s is in the past", []string{"jobs", "add", "--queue", "q", "--handler", "h", "--in", "-5m"}},
 		{"--at and --in", []string{"jobs", "add", "--queue", "q", "--handler", "h", "--at", "2026-01-01T00:00:00Z", "--in", "1h"}},
 		{"is the ID of no job", []string{"dead", "retry", "x"}},
 		{"say which jobs", []string{"dead", "retry"}},

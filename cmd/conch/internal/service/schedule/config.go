@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -199,6 +200,20 @@ func remark(c config.Config, now time.Time, tell func(key, text string)) {
 		tell(fmt.Sprintf("%s[%d].schedule", s.Table(), i),
 			"both day fields are set: a day that either of them names is meant, and not only one that both name. Next: "+strings.Join(spelled(next(plan, now, 3), one.Timezone), ", "))
 	}
+}
+
+// unposted returns the host of a cron to which a worker that may take its jobs does not post; empty: there is none.
+func (s *Section) unposted(c schedule.Cron) string {
+	u, err := url.Parse(c.HTTP)
+	if c.HTTP == "" || err != nil {
+		return ""
+	}
+	for _, w := range s.workers {
+		if slices.Contains(w.Queues, c.Queue) && !slices.Contains(w.Hosts, u.Host) {
+			return u.Host
+		}
+	}
+	return ""
 }
 
 // next lists the next times of a schedule.

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ args = "[1]"
 		t.Errorf("got %+v\nwant %+v", s.crons, want)
 	case s.crons[0].Retries != 3 || s.crons[0].Timezone != "UTC" || s.crons[0].Queue != "default" || s.crons[2].Args != "[1]" || s.crons[2].HTTP == "":
 		t.Errorf("got %+v", s.crons)
-	case s.version != 7 || s.config("n1").Keep != 2*time.Hour || s.config("n1").Node != "n1":
+	case s.version != 7 || s.config("n1").Keep != 2*time.Hour || s.config("n1").Node != "n1" || !s.config("n1").File().Hold:
 		t.Errorf("got %+v", s.config("n1"))
 	case len(roles) != 1 || roles[0].Scope != "clock" || !roles[0].Fenced || roles[0].Section != "crons":
 		t.Errorf("got %+v", roles)
@@ -149,7 +150,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// Where both day fields are set, check says which days are meant and when they come.
+// Where both day fields are set, check says which days are meant and when they come; of a file that declares nothing, which keys do nothing; and of a worker, to which host it does not post.
 func TestBothDayFields(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, db+tick+"[[crons]]\nname = \"odd\"\nschedule = \"0 9 13 * FRI\"\ntimezone = \"Europe/Berlin\"\njob = \"work\"\n")
