@@ -17,11 +17,11 @@ type Trimmer interface {
 
 const (
 	trimEvery = 10 * time.Minute
-	trimFirst = time.Minute            // after a term has begun
+	trimFirst = time.Minute            // after a term has begun, and after a failure
 	trimLull  = 100 * time.Millisecond // between two transactions
 )
 
-// trim deletes old rows, a little at a time, until ctx ends. What fails is tried again with the next ones: nothing depends on it.
+// trim deletes old rows, a little at a time, until ctx ends. What fails is tried again: nothing depends on it.
 func (t *term) trim(ctx context.Context) {
 	store, can := t.store.(Trimmer)
 	if !can {
@@ -37,7 +37,10 @@ func (t *term) trim(ctx context.Context) {
 			after, more, err = store.Trim(ctx, now, time.Now().Add(-t.cfg.Keep), after)
 			return err
 		})
-		if rest = trimEvery; err == nil && more {
+		switch rest = trimEvery; {
+		case err != nil:
+			rest = trimFirst
+		case more:
 			rest = trimLull
 		}
 	}

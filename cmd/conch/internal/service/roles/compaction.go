@@ -15,14 +15,17 @@ import (
 const (
 	compactEvery = time.Hour
 	compactFirst = time.Second            // after a term has begun
+	compactAgain = 10 * time.Second       // after a failure: a transaction that takes longer than the gate is open has one
 	compactLull  = 200 * time.Millisecond // between two transactions
 )
 
 // compact deletes rows of the history that are older than that, a little at a time, and requests to leaders that have ended.
 func (s *service) compact(door fence.Door, keep time.Duration) node.Work {
 	return func(ctx context.Context, l election.Leadership) error {
-		for rest := compactFirst; pause.For(ctx, rest) == nil; rest = compactEvery {
+		for rest := compactFirst; pause.For(ctx, rest) == nil; {
+			rest = compactEvery
 			if err := s.compactOnce(ctx, door, l.Gate, keep); err != nil && ctx.Err() == nil {
+				rest = compactAgain
 				s.frame.Log.Warn("the history could not be compacted, and it is tried again", slog.Any("error", err))
 			}
 		}
