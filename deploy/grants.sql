@@ -18,9 +18,9 @@
 -- `migrate down`, `migrate advance` and `scope forget`.
 --
 -- The functions run with the rights of their caller, all but conch.fence and
--- conch.notify_pending and conch.pending_archive and conch.pending_floor and
+-- conch.history_trim and conch.notify_pending and conch.pending_archive and conch.pending_floor and
 -- conch.pending_forget and conch.sequencer_trim and conch.job_add and
--- conch.job_done and conch.job_hold. The owner's rights would not make
+-- conch.job_done and conch.job_hold and conch.schedule_trim. The owner's rights would not make
 -- a node harmless, since a node that may bid and part can depose every leader; they
 -- would put the owner's rights behind pg_terminate_backend and behind each argument
 -- that a node passes. Use two databases for nodes that must not touch each other's
@@ -74,7 +74,8 @@ GRANT EXECUTE ON FUNCTION
     conch.holders(bigint),
     conch.row_holders(text),
     conch.culprit(int, text, timestamptz, text, text),
-    conch.fence_key(text)
+    conch.fence_key(text),
+    conch.history_trim(timestamptz, bigint, int)
  TO :"node";
 
 -- Pending transactions, if their tables exist. Only nodes may read signed bytes: any
@@ -141,13 +142,13 @@ GRANT EXECUTE ON FUNCTION conch.log_append(bytea, text, bigint, bigint, bytea[],
 -- Crons and jobs, if their tables exist. What handlers get, and what became of it, is for nodes alone. A definition and a job are never changed.
 SELECT to_regclass('conch.crons') IS NOT NULL AS schedule \gset
 \if :schedule
-GRANT SELECT ON conch.crons, conch.cron_file, conch.cron_runs, conch.cron_gaps, conch.job_ready, conch.job_later, conch.job_waiting,
-                conch.job_taken, conch.job_dead, conch.schedule_schema_version TO :"observer";
+GRANT SELECT ON conch.crons, conch.cron_file, conch.cron_runs, conch.cron_gaps, conch.schedule_server, conch.job_ready, conch.job_later,
+                conch.job_waiting, conch.job_taken, conch.job_dead, conch.schedule_schema_version TO :"observer";
 GRANT SELECT (id, queue, cron, at, created_at) ON conch.jobs TO :"observer";
 GRANT SELECT ON conch.schedule_schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE (filed, retired, newest, adopted, cursor_at, cursor_wall, floor_at) ON conch.crons TO :"node";
 GRANT SELECT, INSERT, UPDATE (since) ON conch.cron_revisions TO :"node";
-GRANT SELECT, UPDATE ON conch.cron_file TO :"node";
+GRANT SELECT, UPDATE ON conch.cron_file, conch.schedule_server TO :"node";
 GRANT SELECT, INSERT, DELETE, UPDATE (outcome, job) ON conch.cron_runs TO :"node";
 GRANT SELECT, INSERT ON conch.cron_gaps TO :"node";
 GRANT SELECT, INSERT, DELETE ON conch.jobs TO :"node"; -- it deletes one that overlaps, in the transaction that adds it
@@ -165,7 +166,8 @@ GRANT EXECUTE ON FUNCTION conch.cron_move(jsonb, jsonb, text, bigint), conch.cro
     conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text),
     conch.job_end(bigint[], int[], text[], text[], json[], float8[]), conch.job_again(bigint, int, text, text, interval),
     conch.job_progress(bigint[], int[], text[]), conch.job_leave(bigint), conch.job_take(text[], text, bigint, int, timestamptz),
-    conch.job_enter(bigint, int, text, timestamptz, int), conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int) TO :"node";
+    conch.job_enter(bigint, int, text, timestamptz, int), conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int),
+    conch.schedule_look(bigint), conch.schedule_here(), conch.schedule_trim(timestamptz, bigint, int) TO :"node";
 -- Handlers, and programs that add jobs, do so in their own transactions: these run as the owner. A node is a member of fence.
 GRANT EXECUTE ON FUNCTION conch.job_add(text, text, json, timestamptz, int, text, text, int, interval, boolean), conch.job_done(bigint, int, json),
     conch.job_hold(bigint, int) TO :"fence";

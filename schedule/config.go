@@ -19,10 +19,10 @@ import (
 // MostArgs is how many bytes the arguments of a cron have at most.
 const MostArgs = 256 << 10
 
-const (
-	mostName     = 64
-	mostPriority = 3
-)
+// MostName is how many bytes the name of a cron or of a queue has at most.
+const MostName = 64
+
+const mostPriority = 3
 
 // Config configures a [Scheduler].
 type Config struct {
@@ -30,6 +30,9 @@ type Config struct {
 	Crons   []Cron        // that this node's file declares
 	Node    string        // whose file that is
 	Keep    time.Duration // for how long rows of scheduled times are kept (default 30 days)
+	// Hold has workers take nothing after a restore of the database, until somebody says so: what the rows of a backup have as still to be done may have been
+	// done. That of the file that counts does.
+	Hold bool
 
 	Tell  func(Event) // is told what happens, from any goroutine (default: nobody is)
 	Clock fence.Clock // counts suspended time and never goes back (default: the system's)
@@ -56,7 +59,9 @@ func (c Config) WithDefaults() Config {
 }
 
 // File is what a configuration with defaults declares.
-func (c Config) File() File { return File{Version: c.Version, Node: c.Node, Crons: c.Crons} }
+func (c Config) File() File {
+	return File{Version: c.Version, Node: c.Node, Crons: c.Crons, Hold: c.Hold}
+}
 
 // Validate returns an error that lists every fault of a configuration with defaults.
 func (c Config) Validate() error {
@@ -74,7 +79,7 @@ func (c Config) Validate() error {
 
 func validate(c Cron) error {
 	f := faults.List{Of: fmt.Sprintf("cron %q: ", c.Name)}
-	f.Add(c.Name == "" || len(c.Name) > mostName, "a name has 1 to %d bytes", mostName)
+	f.Add(c.Name == "" || len(c.Name) > MostName, "a name has 1 to %d bytes", MostName)
 	if fault := name.Fault(c.Name); c.Name != "" {
 		f.Add(fault != "", "the name %s", fault)
 	}
@@ -91,7 +96,7 @@ func validate(c Cron) error {
 	f.Add(c.Jitter < 0, "jitter %s: 0 or more", c.Jitter)
 	f.Add(c.Timeout < time.Second, "timeout %s: a second at least", c.Timeout)
 	f.Add(c.Retries < 0, "retries %d: 0 or more", c.Retries)
-	f.Add(c.Queue == "" || len(c.Queue) > mostName || name.Fault(c.Queue) != "", "the queue %q: 1 to %d bytes that people can read", c.Queue, mostName)
+	f.Add(c.Queue == "" || len(c.Queue) > MostName || name.Fault(c.Queue) != "", "the queue %q: 1 to %d bytes that people can read", c.Queue, MostName)
 	f.Add(c.Priority < 0 || c.Priority > mostPriority, "priority %d: 0, the most urgent, to %d", c.Priority, mostPriority)
 	return f.All()
 }

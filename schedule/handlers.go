@@ -55,6 +55,9 @@ func (t *Task) Environ() []string {
 	if !t.At.IsZero() {
 		env = append(env, "CONCH_JOB_SCHEDULED_AT="+t.At.Format(time.RFC3339))
 	}
+	if t.MaybeRepeated {
+		env = append(env, "CONCH_JOB_MAYBE_REPEATED=1")
+	}
 	return env
 }
 

@@ -45,9 +45,12 @@ func (h *Hooks) post(ctx context.Context, address string, t *Task) error {
 	req.Header.Set("Webhook-Timestamp", now)
 	req.Header.Set("Webhook-Signature", "v1,"+h.sign(id, now, t.Args))
 	req.Header.Set("Conch-Job-Attempt", strconv.Itoa(t.Attempt))
+	if t.MaybeRepeated {
+		req.Header.Set("Conch-Job-Maybe-Repeated", "1")
+	}
 	res, err := h.Client.RoundTrip(req) // which follows no redirect
 	if err != nil {
-		return err
+		return fmt.Errorf("%s does not answer: %w", u.Host, err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	says, _ := io.ReadAll(io.LimitReader(res.Body, 1024))

@@ -74,6 +74,7 @@ func (s *Scheduler) Lead(ctx context.Context, gate *fence.Gate) error {
 	}
 	s.lead(t)
 	defer s.lead(nil)
+	t.work.Go(func() { t.trim(ctx) })
 	err = step.Loop[core.Input]{
 		From: t.inbox, Wait: t.wait,
 		Tick: func() []core.Input { return []core.Input{core.Tick{}} },

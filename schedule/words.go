@@ -38,7 +38,7 @@ func Ends() []string {
 
 // Reasons lists why times are passed over.
 func Reasons() []string {
-	return []string{core.WhyLate, core.WhyLimit, core.WhyPaused, core.WhyUnreadable}
+	return []string{core.WhyLate, core.WhyLimit, core.WhyPaused, core.WhyRestored, core.WhyUnreadable}
 }
 
 // What a [Store] reads and writes.

@@ -294,7 +294,7 @@ func TestHooks(t *testing.T) {
 		{address, &http.Response{StatusCode: http.StatusInternalServerError}, "1 is failed it answers 500 Internal Server Error: so"},
 		{address, &http.Response{StatusCode: http.StatusGone}, "1 is dead no other attempt is of use: it answers 410 Gone: so"},
 		{address, &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"https://elsewhere/"}}}, `1 is failed it answers 302 Found, to "https://elsewhere/": redirects are not followed`},
-		{address, nil, "1 is failed nobody answers"},
+		{address, nil, "1 is failed hook.example:8443 does not answer: nobody answers"},
 		{"https://elsewhere/", &http.Response{StatusCode: http.StatusNoContent}, `1 is dead no other attempt is of use: this worker does not post to "https://elsewhere/": its host is not configured`},
 	} {
 		bubble(t, func(o *office) {

@@ -58,7 +58,7 @@ func (c WorkerConfig) Validate() error {
 	f := faults.List{Of: "worker: "}
 	f.Add(len(c.Queues) == 0, "no queue")
 	for i, q := range c.Queues {
-		f.Add(q == "" || len(q) > mostName, "the queue %q: 1 to %d bytes", q, mostName)
+		f.Add(q == "" || len(q) > MostName, "the queue %q: 1 to %d bytes", q, MostName)
 		f.Add(slices.Contains(c.Queues[:i], q), "the queue %q twice", q)
 	}
 	f.Add(c.Slots < 1 || c.Slots > mostSlots, "slots %d: 1 to %d", c.Slots, mostSlots)

@@ -145,6 +145,7 @@ var askNodes = map[string][]string{
 	"jobs show":       {"7"},
 	"jobs add":        {"--queue", "q", "--handler", "h"},
 	"jobs cancel":     {"7"},
+	"jobs release":    nil,
 	"jobs retry":      {"7"},
 	"dead list":       nil,
 	"dead retry":      {"--resume", operation},
@@ -156,7 +157,7 @@ var askNodes = map[string][]string{
 const operation = "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11"
 
 // numbersOnly are those of them that print no word of a node when all is well.
-var numbersOnly = map[string]bool{"jobs add": true, "crons next": true, "dead retry": true, "dead discard": true}
+var numbersOnly = map[string]bool{"jobs add": true, "jobs release": true, "crons next": true, "dead retry": true, "dead discard": true}
 
 // schedules is a document with what the commands of crons and jobs look for.
 func schedules(path string) map[string]any {
@@ -174,7 +175,7 @@ func schedules(path string) map[string]any {
 	}
 	one := map[string]any{
 		"id": 7, "state": h, "queue": h, "handler": calls, "args": h, "timeout": h, "lane": h, "key": h, "cron": h, "worker": h,
-		"created_at": now, "by": h, "why": h, "progress": h,
+		"created_at": now, "by": h, "why": h, "progress": h, "released": true,
 		"attempts": []any{map[string]any{"attempt": 7, "outcome": h, "worker": h, "began_at": now, "ended_at": now, "error": h}},
 	}
 	if strings.Contains(path, operation) {

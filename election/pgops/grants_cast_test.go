@@ -85,6 +85,13 @@ func (c cast) lead(t *testing.T, node pgmint.Config, scope string, evicts bool, 
 	_, err = a.Beat(t.Context(), []mint.Pulse{{Token: token, Settle: true}})
 	try("node: beat", err)
 	c.fenced(t, token, try)
+	trimmer, err := pgops.OpenTrimmer(t.Context(), node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trimmer.Close()
+	_, _, err = trimmer.Trim(t.Context(), token, time.Now().Add(-time.Hour), 0)
+	try("node: trim the history", err)
 	if evicts {
 		c.evict(t, m, a, token, try)
 	}

@@ -52,7 +52,7 @@ func declare(ctx context.Context, tx pgx.Tx, file schedule.File) error {
 		return err
 	}
 	var batch pgx.Batch
-	batch.Queue(`UPDATE conch.cron_file SET version = $1, started = $2, node = $3, digest = $4`, file.Version, file.Started, file.Node, sum)
+	batch.Queue(`UPDATE conch.cron_file SET version = $1, started = $2, node = $3, digest = $4, hold = $5`, file.Version, file.Started, file.Node, sum, file.Hold)
 	for _, c := range file.Changes(living) {
 		definition, err := json.Marshal(asRow(c.Definition))
 		if err != nil {

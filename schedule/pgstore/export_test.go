@@ -25,3 +25,6 @@ func OpenWide(ctx context.Context, at Connection, most int) (*Store, error) {
 func (s *Store) CompareZones(ctx context.Context, places map[string]*time.Location) ([]ZoneFault, error) {
 	return s.compareZones(ctx, places)
 }
+
+// At is the database of a store.
+func (s *Store) At() Connection { return s.at }

@@ -43,7 +43,7 @@ func (s *Store) Take(ctx context.Context, post fence.Token, queues []string, t s
 	}
 	var batch pgx.Batch
 	batch.Queue(pg.Durable)
-	batch.Queue(`SELECT job, attempt, queue, due, handler, args, extract(epoch FROM timeout)::float8, cron, at, scope, leader FROM conch.job_take($1, $2, $3, $4, $5)`,
+	batch.Queue(`SELECT job, attempt, queue, due, handler, args, extract(epoch FROM timeout)::float8, cron, at, scope, leader, maybe_repeated FROM conch.job_take($1, $2, $3, $4, $5)`,
 		queues, post.Scope, post.Epoch, t.Most, since).Query(func(rows pgx.Rows) (err error) {
 		out.Jobs, err = pgx.CollectRows(rows, scanJob)
 		return err
@@ -68,7 +68,7 @@ func scanJob(row pgx.CollectableRow) (j schedule.Job, err error) {
 	var cron, scope *string
 	var epoch *int64
 	var at *time.Time
-	if err := row.Scan(&j.ID, &j.Attempt, &j.Queue, &j.Due, &j.Handler, &j.Args, &timeout, &cron, &at, &scope, &epoch); err != nil {
+	if err := row.Scan(&j.ID, &j.Attempt, &j.Queue, &j.Due, &j.Handler, &j.Args, &timeout, &cron, &at, &scope, &epoch, &j.MaybeRepeated); err != nil {
 		return j, err
 	}
 	j.Timeout, j.Due = span(timeout), j.Due.UTC()
@@ -162,11 +162,18 @@ func (s *Store) tell(ctx context.Context, ends []schedule.End) (out schedule.Tol
 
 // end commits one statement.
 func (s *Store) end(ctx context.Context, sql string, args ...any) error {
+	return s.commit(ctx, nil, sql, args...)
+}
+
+// commit commits one statement, and reads the row that it returns.
+func (s *Store) commit(ctx context.Context, scan func(pgx.Row) error, sql string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var batch pgx.Batch
 	batch.Queue(pg.Durable)
-	batch.Queue(sql, args...)
+	if one := batch.Queue(sql, args...); scan != nil {
+		one.QueryRow(scan)
+	}
 	return translate(s.pools.Commit(ctx, &batch))
 }
 

@@ -103,7 +103,13 @@ func everything(t *testing.T, s *pgstore.Store) {
 	if err := s.EndSlot(t.Context(), leader, slot.Call, 0); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Zones(t.Context(), []string{"Europe/Berlin"}); err != nil {
+	_, zones := s.Zones(t.Context(), []string{"Europe/Berlin"})
+	_, server := s.Server(t.Context())
+	_, held := s.Held(t.Context())
+	_, released := s.Release(t.Context())
+	_, slots := s.Slots(t.Context(), "")
+	_, _, trimmed := s.Trim(t.Context(), leader, time.Now(), 0)
+	if err := errors.Join(zones, server, held, released, slots, trimmed); err != nil {
 		t.Error(err)
 	}
 }

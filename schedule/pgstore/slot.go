@@ -91,3 +91,31 @@ func (s *Store) EndSlot(ctx context.Context, t fence.Token, call [16]byte, code 
 	pgfence.Queue(&batch, t)
 	return translate(s.pools.Commit(ctx, &batch))
 }
+
+// LastSlot is the last slot of a scope that was taken.
+type LastSlot struct {
+	Run
+	Scope  string
+	Epoch  int64 // of the leader that has taken it
+	Length time.Duration
+}
+
+// Slots lists the last slot of one scope or, if that is empty, of each.
+func (s *Store) Slots(ctx context.Context, scope string) ([]LastSlot, error) {
+	rows, err := s.pools.Readers.Query(ctx, `
+		SELECT scope, epoch, extract(epoch FROM length)::float8, holder, began_at, ended_at, code FROM conch.slots WHERE $1 = '' OR scope = $1 ORDER BY scope`, scope)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (l LastSlot, err error) {
+		var length float64
+		var ended *time.Time
+		var code *int
+		err = row.Scan(&l.Scope, &l.Epoch, &length, &l.Holder, &l.Began, &ended, &code)
+		if code != nil {
+			l.Code = *code
+		}
+		l.Length, l.Began, l.Ended = span(length), l.Began.UTC(), orZero(ended)
+		return l, err
+	})
+}

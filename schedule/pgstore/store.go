@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,6 +21,7 @@ import (
 type Store struct {
 	pools *pgpool.Pools
 	at    Connection
+	looks atomic.Int64 // that the database has had, as far as this process knows
 }
 
 var _ schedule.Store = (*Store)(nil)
@@ -48,6 +50,11 @@ func (s *Store) Check(ctx context.Context) error { return Tables.Check(ctx, s.po
 
 // Read implements [schedule.Store].
 func (s *Store) Read(ctx context.Context, r schedule.Read) (out schedule.Loaded, err error) {
+	server, err := s.Server(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Restored = server.Restored
 	rows, err := s.pools.Readers.Query(ctx, `
 		SELECT c.id, c.name, c.newest, c.adopted, c.cursor_at, c.cursor_wall, c.floor_at, v.n, v.definition, v.since, v.retired, now()
 		  FROM conch.crons c JOIN conch.cron_revisions v ON v.cron = c.id AND v.n >= c.adopted
@@ -127,7 +134,9 @@ func (s *Store) write(ctx context.Context, t fence.Token, w schedule.Write) (out
 			}
 			return nil
 		})
-		batch.Queue(`DELETE FROM conch.cron_runs r USING conch.crons c WHERE c.id = $1 AND r.cron = c.id AND r.at <= c.floor_at`, p.Cron)
+		batch.Queue(`DELETE FROM conch.cron_runs r USING (
+			SELECT x.at FROM conch.crons c JOIN conch.cron_runs x ON x.cron = c.id AND x.at <= c.floor_at WHERE c.id = $1 ORDER BY x.at LIMIT $2) o
+			WHERE r.cron = $1 AND r.at = o.at`, p.Cron, mostTrimmed) // what is left goes with what is trimmed
 	}
 	pgfence.Queue(&batch, t)
 	if err := pgfence.Stale(s.pools.Commit(ctx, &batch)); err != nil {

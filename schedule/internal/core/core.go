@@ -20,18 +20,19 @@ const (
 
 // Core joins the crons of one leadership.
 type Core struct {
-	keep   time.Duration // for how long rows are kept
-	now    Now
-	at     time.Time     // the database's clock, as it was in the last answer
-	since  time.Duration // when that came
-	crons  map[int64]*cron
-	known  int64          // the highest ID of a cron that was read: the next answer brings those above it, too
-	stale  map[int64]bool // to be read
-	repair time.Duration  // when to read again; 0: at once
-	prune  time.Duration  // when to delete old rows
-	idle   time.Duration  // when the next statement may begin
-	under  Act            // the statement that is under way; nil: none
-	acts   []Act
+	keep     time.Duration // for how long rows are kept
+	now      Now
+	at       time.Time     // the database's clock, as it was in the last answer
+	since    time.Duration // when that came
+	crons    map[int64]*cron
+	restored time.Time // when the rows of a backup were found
+	known    int64          // the highest ID of a cron that was read: the next answer brings those above it, too
+	stale    map[int64]bool // to be read
+	repair   time.Duration  // when to read again; 0: at once
+	prune    time.Duration  // when to delete old rows
+	idle     time.Duration  // when the next statement may begin
+	under    Act            // the statement that is under way; nil: none
+	acts     []Act
 }
 
 // New returns a core that knows nothing yet. Keep is for how long rows are kept.
@@ -100,6 +101,7 @@ func (c *Core) loaded(in Loaded) {
 	for _, id := range asked.Crons {
 		delete(c.crons, id)
 	}
+	c.restored = in.Restored
 	for _, stored := range in.Crons {
 		one := &cron{Cron: stored}
 		one.read()
@@ -207,7 +209,7 @@ func (c *Core) moves() (all []Move) {
 		if !one.isDue(now) {
 			continue
 		}
-		m, is := one.decide(now)
+		m, is := one.decide(now, c.restored)
 		if !is {
 			continue
 		}

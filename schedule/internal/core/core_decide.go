@@ -54,8 +54,8 @@ func (c *cron) inForce() (Revision, bool) {
 	return c.Revisions[0], true
 }
 
-// decide returns what a cron does now, by the database's clock; false if nothing.
-func (c *cron) decide(now time.Time) (Move, bool) {
+// decide returns what a cron does now, by the database's clock; false if nothing. Times that were missed up to when the rows of a backup were found may have been run.
+func (c *cron) decide(now, restored time.Time) (Move, bool) {
 	m := Move{Cron: c.ID, Was: c.Position, To: c.Cursor}
 	next, ends := c.next()
 	if !ends && c.Cursor.At.After(now.Add(ahead)) { // the clock was set back: what was done up to there has its rows
@@ -69,7 +69,7 @@ func (c *cron) decide(now time.Time) (Move, bool) {
 	if ends {
 		end = earlier(now, next.Since)
 	}
-	settled := c.settle(&m, now, end, ends)
+	settled := c.settle(&m, now, end, restored)
 	if ends && settled && !next.Since.After(now) {
 		m.Adopt, m.Since, m.To = next.N, next.Since, Cursor{At: later(next.Since, c.Floor)}
 	}
@@ -87,8 +87,9 @@ func (c *cron) next() (Revision, bool) {
 }
 
 // settle gives each time up to an instant a row, or passes it over, and reports whether that was all.
-func (c *cron) settle(m *Move, now, end time.Time, ends bool) bool {
+func (c *cron) settle(m *Move, now, end, restored time.Time) bool {
 	r, is := c.inForce()
+	_, ends := c.next()
 	switch {
 	case !is || !end.After(c.Cursor.At):
 		return true
@@ -106,10 +107,13 @@ func (c *cron) settle(m *Move, now, end time.Time, ends bool) bool {
 	missed := earlier(end, now.Add(-r.Late-1))
 	onTime := c.list(later(c.Cursor.At, missed), end, MostRuns+1)
 	keep, why := 0, WhyLate
+	if c.Cursor.At.Before(restored) {
+		why = WhyRestored
+	}
 	switch {
-	case r.CatchUp == All:
+	case r.CatchUp == All && why != WhyRestored:
 		keep, why = r.Limit, WhyLimit
-	case r.CatchUp == Latest && len(onTime) == 0:
+	case r.CatchUp != None && len(onTime) == 0:
 		keep = 1
 	}
 	rows := append(c.newest(missed, keep), onTime...)

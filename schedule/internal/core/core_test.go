@@ -18,14 +18,15 @@ var begins = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 
 // desk is a database whose statements take no time, and who leads.
 type desk struct {
-	t      *testing.T
-	tables *tables.Tables
-	now    time.Duration
-	wrong  time.Duration // by how much the database's clock is ahead
-	core   *core.Core    // nil: nobody leads
-	facts  []any
-	writes []core.Write
-	fails  bool // the answers of writes are lost
+	t        *testing.T
+	tables   *tables.Tables
+	now      time.Duration
+	wrong    time.Duration // by how much the database's clock is ahead
+	core     *core.Core    // nil: nobody leads
+	facts    []any
+	writes   []core.Write
+	fails    bool      // the answers of writes are lost
+	restored time.Time // when rows of a backup were found
 }
 
 func newDesk(t *testing.T) *desk {
@@ -45,7 +46,9 @@ func (d *desk) step(in core.Input) {
 	for _, act := range d.core.Step(core.Now{Boot: d.now, Wall: begins.Add(d.now)}, in) {
 		switch act := act.(type) {
 		case core.Read:
-			d.step(d.tables.Read(act, d.clock()))
+			read := d.tables.Read(act, d.clock())
+			read.Restored = d.restored
+			d.step(read)
 		case core.Write:
 			d.writes = append(d.writes, act)
 			answer := core.Input(d.tables.Write(act, d.clock()))
@@ -134,6 +137,31 @@ func TestCatchUp(t *testing.T) {
 	d.until("23m")
 	d.lead()
 	d.want(id, "10:20 10:05–10:15 late×3")
+}
+
+// F12: what was missed before the rows of a backup were found may have been run: it is run once at most, and what is passed over says why. What is missed later is caught
+// up with as ever.
+func TestARestore(t *testing.T) {
+	t.Parallel()
+	for catchUp, want := range map[string][2]string{
+		core.None:   {"10:05–10:20 restored×4", "10:25 10:05–10:20 restored×4 10:30–10:45 late×4"},
+		core.Latest: {"10:20 10:05–10:15 restored×3", "10:20 10:25 10:45 10:05–10:15 restored×3 10:30–10:40 late×3"},
+		core.All:    {"10:20 10:05–10:15 restored×3", "10:20 10:25 10:30 10:35 10:40 10:45 10:05–10:15 restored×3"},
+	} {
+		d := newDesk(t)
+		id := d.revise(0, cron("*/5 * * * *", catchUp))
+		d.lead()
+		d.core = nil
+		d.until("23m")
+		d.restored = d.clock()
+		d.lead()
+		d.want(id, want[0])
+		d.until("26m")
+		d.core = nil
+		d.until("47m")
+		d.lead()
+		d.want(id, want[1])
+	}
 }
 
 // A year of missed seconds is counted up to a limit, and costs little.

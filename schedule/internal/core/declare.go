@@ -11,6 +11,7 @@ type File struct {
 	Node    string    // whose file it is
 	Started time.Time // when its node has, by the database's clock
 	Crons   []Definition
+	Hold    bool // after a restore nothing is taken until somebody says so
 }
 
 // Replaces reports whether a file counts instead of another one. Who leads does not matter: in a rolling deployment an old node may.

@@ -18,8 +18,9 @@ type (
 	Changed struct{ Crons []int64 }
 	// Loaded is what came of a [Read].
 	Loaded struct {
-		At    time.Time // by the database's clock
-		Crons []Cron
+		At       time.Time // by the database's clock
+		Crons    []Cron
+		Restored time.Time // when the rows of a backup were found; zero: never
 	}
 	// Written is what came of a [Write].
 	Written struct {

@@ -92,6 +92,8 @@ const (
 	WhyLate   = "late"   // they were missed
 	WhyLimit  = "limit"  // more were missed than are caught up with
 	WhyPaused = "paused" // the cron was paused
+	// WhyRestored: they were missed before the rows of a backup were found, which do not say what had been run.
+	WhyRestored = "restored"
 	// WhyUnreadable: the leader could not read the schedule, so that nobody knows how many.
 	WhyUnreadable = "unreadable"
 )

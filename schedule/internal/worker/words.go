@@ -15,15 +15,16 @@ type Key struct {
 // Job is an attempt that was taken.
 type Job struct {
 	Key
-	Queue   string
-	Due     time.Time // since when it could begin, by the database's clock; later for those of a lower priority
-	Handler []byte    // JSON: {"job": name}, {"command": […]} or {"http": address}
-	Args    []byte    // JSON
-	Timeout time.Duration
-	Cron    string    // that has made it, or empty
-	At      time.Time // its scheduled time
-	Scope   string    // of the leader that has added it
-	Epoch   int64
+	Queue         string
+	Due           time.Time // since when it could begin, by the database's clock; later for those of a lower priority
+	Handler       []byte    // JSON: {"job": name}, {"command": […]} or {"http": address}
+	Args          []byte    // JSON
+	Timeout       time.Duration
+	Cron          string    // that has made it, or empty
+	At            time.Time // its scheduled time
+	Scope         string    // of the leader that has added it
+	Epoch         int64
+	MaybeRepeated bool // the database has failed over, or was restored, since the job was due or added: it may have been done
 }
 
 // The outcomes of an attempt.

@@ -32,9 +32,63 @@ CREATE TABLE conch.cron_file (
     version bigint NOT NULL,
     started timestamptz,                                           -- when the node has that declared it
     node    text NOT NULL DEFAULT '',
-    digest  bytea NOT NULL DEFAULT ''                              -- of its crons: files of one version may differ
+    digest  bytea NOT NULL DEFAULT '',                             -- of its crons: files of one version may differ
+    hold    boolean NOT NULL DEFAULT false                         -- after a restore nothing is taken until somebody says so
 );
 INSERT INTO conch.cron_file (version) VALUES (-1);
+
+-- The server that has these rows, and what was found about it: one row. After a failover its newest rows may be lost, and after a restore those of
+-- hours: so what they say is still to be done may have been done.
+CREATE TABLE conch.schedule_server (
+    one         boolean PRIMARY KEY DEFAULT true CHECK (one),
+    server      text COLLATE "C",                                  -- null: nobody has looked yet
+    looks       bigint NOT NULL DEFAULT 0,                         -- of which programs remember the number
+    seen_at     timestamptz,                                       -- when somebody has looked last
+    changed_at  timestamptz,                                       -- when another server was found, or older rows
+    restored_at timestamptz,                                       -- when rows of a backup were found
+    held        boolean NOT NULL DEFAULT false                     -- nothing is taken
+) WITH (fillfactor = 50);
+INSERT INTO conch.schedule_server DEFAULT VALUES;
+
+-- schedule_here names the history of the database in which this runs. It is declared immutable, so that a plan keeps its value: no plan outlives the server, and
+-- the timeline changes at the end of a recovery only, before which this fails.
+CREATE FUNCTION conch.schedule_here() RETURNS text LANGUAGE sql IMMUTABLE
+BEGIN ATOMIC
+    SELECT system_identifier || '/' || ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint FROM pg_control_system();
+END;
+
+-- schedule_look notes that the rows are those of another server than before, and returns what is known. One look in a minute is noted. The rows count
+-- as those of a backup if nobody has looked at them for ten minutes when the server has changed, or if a program remembers ten looks more than they have had.
+CREATE FUNCTION conch.schedule_look(remembered bigint) RETURNS conch.schedule_server
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    s     conch.schedule_server;
+    other boolean;
+    old   boolean;
+BEGIN
+    FOR i IN 1..2 LOOP
+        IF i = 1 THEN
+            SELECT * INTO s FROM conch.schedule_server;
+        ELSE
+            SELECT * INTO s FROM conch.schedule_server FOR UPDATE SKIP LOCKED; -- another one may just have noted it
+            IF NOT FOUND THEN -- another one is about to: nobody waits for it, and nothing is taken before it has found out what there is to know
+                SELECT * INTO s FROM conch.schedule_server;
+                s.held := s.held OR other OR old;
+                RETURN s;
+            END IF;
+        END IF;
+        other := s.server <> conch.schedule_here() IS TRUE;
+        old := s.looks + 10 < remembered OR other AND s.seen_at < now() - interval '10 minutes';
+        IF s.server IS NOT NULL AND NOT other AND NOT old AND s.seen_at BETWEEN now() - interval '1 minute' AND now() + interval '1 minute' THEN
+            RETURN s;
+        END IF;
+    END LOOP;
+    UPDATE conch.schedule_server u SET server = conch.schedule_here(), looks = greatest(s.looks, remembered) + 1, seen_at = now(),
+           changed_at = CASE WHEN other OR old THEN now() ELSE s.changed_at END, restored_at = CASE WHEN old THEN now() ELSE s.restored_at END,
+           held = s.held OR old AND (SELECT f.hold FROM conch.cron_file f)
+    RETURNING u.* INTO s;
+    RETURN s;
+END $$;
 
 -- A scheduled time that was run, or skipped because of another job.
 CREATE TABLE conch.cron_runs (
@@ -63,11 +117,11 @@ CREATE INDEX cron_gaps_cron ON conch.cron_gaps (cron, from_at);
 -- A job, as it was asked for. It is never changed.
 CREATE TABLE conch.jobs (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    queue      text COLLATE "C" NOT NULL CHECK (octet_length(queue) BETWEEN 1 AND 64),
+    queue      text COLLATE "C" NOT NULL CONSTRAINT "a queue has 1 to 64 bytes" CHECK (octet_length(queue) BETWEEN 1 AND 64),
     handler    jsonb NOT NULL,                                     -- {"job": name}, {"command": […]} or {"http": address}
-    args       json NOT NULL CHECK (octet_length(args::text) <= 262144),
-    priority   int NOT NULL CHECK (priority BETWEEN 0 AND 3),
-    retries    int NOT NULL CHECK (retries >= 0),
+    args       json NOT NULL CONSTRAINT "args have 262144 bytes at most" CHECK (octet_length(args::text) <= 262144),
+    priority   int NOT NULL CONSTRAINT "a priority is 0 to 3" CHECK (priority BETWEEN 0 AND 3),
+    retries    int NOT NULL CONSTRAINT "retries are 0 or more" CHECK (retries >= 0),
     timeout    interval NOT NULL,
     lane       text COLLATE "C",                                   -- one of a lane is ready, later or taken at a time
     key        text COLLATE "C",                                   -- one of a key has not ended
@@ -117,7 +171,7 @@ CREATE TABLE conch.job_attempts (
     began   timestamptz NOT NULL,
     ended   timestamptz NOT NULL,
     error   text,
-    result  json CHECK (octet_length(result::text) <= 65536),
+    result  json CONSTRAINT "a result has 65536 bytes at most" CHECK (octet_length(result::text) <= 65536),
     spare   int,                                                   -- how many may fail from here on, before the job is dead; null: it has ended
     PRIMARY KEY (job, attempt)
 );
@@ -135,6 +189,7 @@ CREATE TABLE conch.job_operations (
     by       text NOT NULL DEFAULT current_user
 );
 CREATE TABLE conch.job_operated (operation uuid NOT NULL REFERENCES conch.job_operations, job bigint NOT NULL, PRIMARY KEY (operation, job));
+CREATE INDEX job_operated_job ON conch.job_operated (job);
 
 -- job_wait is by how much a job of a priority goes behind the others.
 CREATE FUNCTION conch.job_wait(priority int) RETURNS interval LANGUAGE sql IMMUTABLE
@@ -205,13 +260,19 @@ BEGIN
 END $$;
 
 -- job_take takes up to so many jobs for a worker, first those that come later and are due. The caller fences the transaction with the
--- token of its post. A delay that was made while the clock was ahead is over. Nothing is looked at that was due before an instant: a
+-- token of its post. After a restore nothing is taken while jobs are held. A job that was due, or was added, before the server changed may have been done:
+-- maybe_repeated. A delay that was made while the clock was ahead is over. Nothing is looked at that was due before an instant: a
 -- worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them.
 CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int, since timestamptz DEFAULT '-infinity')
-RETURNS TABLE (job bigint, attempt int, queue text, due timestamptz, handler jsonb, args json, timeout interval, cron text, at timestamptz, scope text, leader bigint)
+RETURNS TABLE (job bigint, attempt int, queue text, due timestamptz, handler jsonb, args json, timeout interval, cron text, at timestamptz, scope text, leader bigint, maybe_repeated boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
+DECLARE
+    s conch.schedule_server := conch.schedule_look(0);
 BEGIN
+    IF s.held THEN
+        RETURN;
+    END IF;
     WITH come AS (
         SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
     ), early AS (
@@ -231,7 +292,8 @@ BEGIN
     ), taken AS (
         INSERT INTO conch.job_taken (job, attempt, post, epoch, at) SELECT g.job, g.attempt, job_take.post, job_take.epoch, now() FROM got g
     )
-    SELECT g.job, g.attempt, j.queue, g.due, j.handler, j.args, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch
+    SELECT g.job, g.attempt, j.queue, g.due, j.handler, j.args, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch,
+           coalesce(coalesce(j.at, j.created_at) <= s.changed_at, false)
       FROM got g JOIN conch.jobs j ON j.id = g.job;
 END $$;
 
@@ -416,6 +478,54 @@ BEGIN
     END LOOP;
     RETURN cardinality(picked);
 END $$;
+
+-- schedule_trim deletes what is of use to nobody any more, up to so many rows of a kind: jobs that have ended before an instant, of the next ids after one,
+-- with their attempts; operations; and what is known of the times of crons: gaps, rows that their leader has given up, and all of those that are retired. It returns how
+-- many it was, and the id to go on after; 0: it has seen all jobs that are old enough. What is open, dead or young stays: it has its owner's rights, so
+-- that a node has none to delete it.
+CREATE FUNCTION conch.schedule_trim(before timestamptz, after bigint, most int, OUT gone int, OUT upto bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    old bigint[];
+    n   int;
+BEGIN
+    before := least(before, now());
+    WITH next AS MATERIALIZED (SELECT j.id, j.created_at < before AS old FROM conch.jobs j WHERE j.id > after ORDER BY j.id LIMIT most)
+    SELECT array_agg(x.id) FILTER (WHERE x.old), CASE WHEN bool_and(x.old) AND count(*) = most THEN max(x.id) ELSE 0 END INTO old, upto FROM next x;
+    upto := coalesce(upto, 0);
+    old := ARRAY(
+        SELECT o.id FROM unnest(old) AS o(id) CROSS JOIN LATERAL (SELECT * FROM conch.job_attempts a WHERE a.job = o.id ORDER BY a.attempt DESC LIMIT 1) l
+         WHERE l.ended < before AND (l.spare IS NULL -- done, or cancelled
+            OR EXISTS (SELECT FROM conch.job_operated e JOIN conch.job_operations p ON p.id = e.operation WHERE e.job = o.id AND p.kind = 'discard')));
+    DELETE FROM conch.job_attempts a WHERE a.job = ANY (old);
+    DELETE FROM conch.job_operated e WHERE e.job = ANY (old);
+    DELETE FROM conch.jobs j WHERE j.id = ANY (old);
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    IF upto = 0 THEN -- an operation says of a job that it was discarded, so it stays until its jobs have been seen
+        DELETE FROM conch.job_operated e USING (
+            SELECT x.operation, x.job FROM conch.job_operated x JOIN conch.job_operations p ON p.id = x.operation
+             WHERE p.ended_at < before - interval '1 day' LIMIT most) o WHERE e.operation = o.operation AND e.job = o.job;
+        GET DIAGNOSTICS n = ROW_COUNT;
+        gone := greatest(gone, n);
+        DELETE FROM conch.job_operations p WHERE p.ended_at < before - interval '1 day' AND NOT EXISTS (SELECT FROM conch.job_operated e WHERE e.operation = p.id);
+    END IF;
+    DELETE FROM conch.cron_runs r USING (
+        SELECT x.cron, x.at FROM conch.crons c JOIN conch.cron_revisions v ON v.cron = c.id AND v.n = c.newest
+          CROSS JOIN LATERAL (SELECT * FROM conch.cron_runs a WHERE a.cron = c.id
+                                 AND a.at <= CASE WHEN c.retired AND c.adopted = c.newest AND v.since < before THEN 'infinity' ELSE c.floor_at END ORDER BY a.at LIMIT most) x
+         LIMIT most) o WHERE r.cron = o.cron AND r.at = o.at;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    gone := greatest(gone, n);
+    DELETE FROM conch.cron_gaps g WHERE g.ctid = ANY (ARRAY(SELECT x.ctid FROM conch.cron_gaps x WHERE x.noted_at < before LIMIT most));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    gone := greatest(gone, n);
+    DELETE FROM conch.cron_revisions v USING (
+        SELECT x.cron, x.n FROM conch.crons c JOIN conch.cron_revisions x ON x.cron = c.id AND x.n < c.adopted
+          JOIN conch.cron_revisions f ON f.cron = x.cron AND f.n = x.n + 1 WHERE f.since < before LIMIT most) o WHERE v.cron = o.cron AND v.n = o.n;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    gone := greatest(gone, n);
+END $$;
+REVOKE ALL ON FUNCTION conch.schedule_trim(timestamptz, bigint, int) FROM PUBLIC;
 
 -- cron_revise adds a revision of a cron, or makes one, and returns its id. A retired cron is never taken up again: another one of its name has
 -- another id.

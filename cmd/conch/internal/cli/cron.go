@@ -33,9 +33,10 @@ a crontab, the shortest one if they differ: 5m for */5 * * * *, 24h for 0 3 * * 
 
 CMD runs while conch leads the scope, under the keeper of "conch run", with the same
 variables. Give each cron a scope of its own, and let nothing else lead it: a CMD that
-takes longer than its slot is skipped on all machines, as is one whose scope another
-program leads ("conch status --scope S" says who). The row of the scope in conch.slots
-says who has the slot, and how CMD has ended.
+takes longer than its slot is skipped on all machines. If another program leads the
+scope, CMD is never run: once that has led for a whole slot, each call names it and
+ends with 1. The row of the scope in conch.slots says who has the slot, and how CMD
+has ended.
 
 A slot is had once CMD begins. If its machine dies then, nobody repeats it, and the
 next slot says so in one line. With --retry a call repeats, in the same slot, what has
@@ -140,6 +141,20 @@ func (t *turn) end() error {
 	}
 	return t.late(why)
 }
+
+// passed is the end of a turn whose scope another one leads: silence, unless that is no cron, so that the command would never be run.
+func (t *turn) passed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, max(t.left(), strangerPatience))
+	defer cancel()
+	says, err := t.slots.Stranger(ctx, t.scope, t.call.Length)
+	if err != nil || says == "" {
+		return nil //nolint:nilerr // another one leads, which is all that is known
+	}
+	return failure{errors.New(says), Failed}
+}
+
+// strangerPatience is how long a call asks who leads.
+const strangerPatience = 2 * time.Second
 
 func (t *turn) late(why error) error {
 	return failure{fmt.Errorf("the command of %q was not run, since its slot could not be taken within %s: %s", t.scope, t.within, pgmint.Sentence(why)), unknowable}

@@ -190,7 +190,10 @@ func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, comma
 		a.Log.Warn("CONCH_LEADER_ENABLED=false: this process never leads, and its command is never run", slog.String("id", campaign.ID), slog.String("scope", f.scope))
 	}
 	c := &conductor{app: a, flags: f, command: command}
-	return c.run(ctx, cfg)
+	if err = c.run(ctx, cfg); err == nil && f.turn != nil && f.turn.led.Load() {
+		return f.turn.passed(ctx)
+	}
+	return err
 }
 
 // timely checks that a campaign can end its command in time; its error names the flag or variable at fault.

@@ -9,11 +9,13 @@ import (
 )
 
 // Slots keeps which call of a cron has its slot.
-type Slots interface {
+type Slots interface { //nolint:interfacebloat // all that a call asks of them
 	// Begin takes the slot for a leader, if it is free, and the same call gets it again. note is what a person should know of the last one.
 	Begin(ctx context.Context, t fence.Token, c Call) (taken bool, note string, err error)
 	// End notes the exit code of the command.
 	End(ctx context.Context, t fence.Token, c Call, code int) error
+	// Stranger names who leads a scope without being a call of a cron, as far as can be told; empty: nobody.
+	Stranger(ctx context.Context, scope string, length time.Duration) (says string, err error)
 	Close()
 }
 

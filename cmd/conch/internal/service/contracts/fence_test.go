@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -24,7 +25,7 @@ func TestAStandbyGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tables.Close()
-	first, leave := lead(t, db.URL, "one", time.Minute)
+	first, leave := nodetest.Lead(t, db.URL, "one", scope, time.Minute)
 	old, err := tables.Begin(t.Context(), first)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +34,7 @@ func TestAStandbyGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	leave()
-	second, _ := lead(t, db.URL, "two", time.Minute)
+	second, _ := nodetest.Lead(t, db.URL, "two", scope, time.Minute)
 	if err := sequencertest.Each(t.Context(), old); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("the deposed leader: %v, want ErrStale", err)
 	}
@@ -63,7 +64,7 @@ func TestAFrozenWriteIsEnded(t *testing.T) {
 		return tables
 	}
 	const lease = time.Second
-	first, leave := lead(t, db.URL, "one", lease)
+	first, leave := nodetest.Lead(t, db.URL, "one", scope, lease)
 	old, err := open(pg.Config{URL: url, AppName: "frozen"}).Begin(ctx, first)
 	if err == nil {
 		err = sequencertest.Each(ctx, old)
@@ -84,7 +85,7 @@ func TestAFrozenWriteIsEnded(t *testing.T) {
 	})
 	proxy.Blackhole(tcpproxy.Both)
 	leave()
-	second, _ := lead(t, db.URL, "two", lease)
+	second, _ := nodetest.Lead(t, db.URL, "two", scope, lease)
 	fresh, err := open(db.Config()).Begin(ctx, second)
 	if err == nil {
 		err = sequencertest.Each(ctx, fresh) // what was there, and nothing of the large one

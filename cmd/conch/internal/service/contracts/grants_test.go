@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -38,7 +39,7 @@ func TestGrants(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Granted(t, pgtest.New(t))
 	admin := c.Connect(t)
-	token, _ := lead(t, c.URL, "one", time.Minute)
+	token, _ := nodetest.Lead(t, c.URL, "one", scope, time.Minute)
 	node := pg.Config{URL: c.As(t, c.Node)}
 	if err := operate(t.Context(), node, token); err != nil {
 		t.Fatalf("with all grants: %v", err)

@@ -32,7 +32,7 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 	}
 	defer tables.Close()
 	t.Run("a node works", func(t *testing.T) {
-		token, _ := lead(t, db.URL, "one", time.Minute)
+		token, _ := nodetest.Lead(t, db.URL, "one", scope, time.Minute)
 		s, err := tables.Begin(t.Context(), token)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
@@ -18,15 +19,24 @@ type Section struct{ roles []config.Role }
 
 // Job is what a role does while it leads: one of the three, or else it only keeps its gate.
 type Job struct {
-	Command []string // runs while leading
-	DB      string   // what it gets as CONCH_DB_URL: a URL, or none; empty: the node's. It may have a password
-	User    string   // whom it runs as; empty: the node's user
-	HTTP    string   // gets POST …/start when leading begins, …/stop when it ends; may have a password
-	Builtin string   // builtinLog
+	Command []string      // runs while leading
+	DB      string        // what it gets as CONCH_DB_URL: a URL, or none; empty: the node's. It may have a password
+	User    string        // whom it runs as; empty: the node's user
+	HTTP    string        // gets POST …/start when leading begins, …/stop when it ends; may have a password
+	Builtin string        // builtinLog or builtinCompaction
+	Keep    time.Duration // of builtinCompaction: how long the history is kept
 }
 
-// builtinLog names the role that logs a line each second, for trials.
-const builtinLog = "log"
+// The built-in roles.
+const (
+	builtinLog        = "log"        // it logs a line each second, for trials
+	builtinCompaction = "compaction" // it deletes old rows of the history
+)
+
+const (
+	defaultKeep = 90 * 24 * time.Hour
+	leastKeep   = 24 * time.Hour
+)
 
 // Table implements config.Section.
 func (*Section) Table() string { return "roles" }
@@ -45,7 +55,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 			var job Job
 			keys := d.Role(&r)
 			maps.Copy(keys, map[string]config.Setter{
-				"command": d.Command(&job.Command), "cmd_db": d.Word(&job.DB), "user": d.Word(&job.User), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin),
+				"command": d.Command(&job.Command), "cmd_db": d.Word(&job.DB), "user": d.Word(&job.User), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin), "keep": d.Span(&job.Keep),
 			})
 			d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)
 			if why := name.Fault(r.Name); why != "" && r.Scope != "" {
@@ -78,6 +88,9 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 			d.Fault(place+".never", "%q is this node, which is standalone, so nobody could lead the role: take the name out, or the role", c.Election.ID)
 		}
 		validateJob(d, place, r)
+		if job, _ := r.Does.(Job); job.Builtin == builtinCompaction && c.Node.Standalone {
+			d.Fault(place+".builtin", "a standalone node has no history: take the role out, or give the node a database")
+		}
 	}
 }
 
@@ -106,14 +119,17 @@ func validateJob(d *config.Decoder, place string, r config.Role) {
 	}
 	if job.Builtin != "" {
 		kinds++
-		if job.Builtin != builtinLog {
-			d.Fault(place+".builtin", "%q is not built in: there is %q", job.Builtin, builtinLog)
+		if job.Builtin != builtinLog && job.Builtin != builtinCompaction {
+			d.Fault(place+".builtin", "%q is not built in: there are %q and %q", job.Builtin, builtinLog, builtinCompaction)
 		}
+	}
+	if job.Keep > 0 && (job.Builtin != builtinCompaction || job.Keep < leastKeep) {
+		d.Fault(place+".keep", "%s: it is for builtin = %q, and %s at least", job.Keep, builtinCompaction, leastKeep)
 	}
 	if kinds > 1 {
 		d.Fault(place, "does more than one of command, http, builtin: make it two roles")
 	}
-	if r.StallAfter > 0 && job.Builtin == "" {
+	if r.StallAfter > 0 && job.Builtin != builtinLog {
 		d.Fault(place+".stall_after", "needs a role that reports its progress, which a command or a callback cannot do: take it out")
 	}
 }

@@ -7,6 +7,7 @@
 //	commandline.go   splits a command that is written as one string
 //	command_unix.go  a process tree under a keeper
 //	callback.go      POST …/start and …/stop
+//	compaction.go    deletes old rows of the history
 //
 // # What can fail, and what happens
 //

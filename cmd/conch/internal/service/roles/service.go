@@ -1,6 +1,7 @@
 package roles
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -54,6 +55,8 @@ func (s *service) Work(r config.Role, resign func(why error)) (w node.Work, back
 		return newCallback(s.frame, job.HTTP, door, r.DrainTimeout, resign).lead, nil
 	case job.Builtin == builtinLog:
 		return s.beacon(door), nil
+	case job.Builtin == builtinCompaction:
+		return s.compact(door, cmp.Or(job.Keep, defaultKeep)), nil
 	}
 	return nil, nil
 }

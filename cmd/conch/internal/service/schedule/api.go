@@ -47,6 +47,7 @@ func (a *api) routes() []web.Route {
 		get(pathJobs, a.getJobs, "state", "queue", "before", "limit"),
 		add,
 		get(pathJob, a.getJob),
+		post(pathRelease, a.releaseJobs),
 		post(pathJob+"/cancel", a.cancelJob),
 		post(pathJob+"/retry", a.retryJob),
 		get(pathDead, a.getDead, "queue", "before", "limit"),
@@ -94,29 +95,27 @@ func whole(r *http.Request, name string, otherwise, most int64) (int64, error) {
 }
 
 func (a *api) getCrons(w http.ResponseWriter, r *http.Request) error {
+	return list(w, r, "crons", func(most int) ([]pgstore.Listed, error) {
+		return a.store.Crons(r.Context(), "", r.URL.Query().Get("after"), most)
+	}, func(l pgstore.Listed, at time.Time) Cron { return showCron(l, at, 1) })
+}
+
+// list answers with what is found, under a name, and when that was.
+func list[F, S any](w http.ResponseWriter, r *http.Request, name string, find func(most int) ([]F, error), show func(F, time.Time) S) error {
 	most, err := web.Limit(r)
 	if err != nil {
 		return err
 	}
 	at := time.Now()
-	all, err := a.store.Crons(r.Context(), "", r.URL.Query().Get("after"), most)
+	all, err := find(most)
 	if err != nil {
 		return err
 	}
-	out := []Cron{}
-	for _, l := range all {
-		out = append(out, showCron(l, at, 1))
+	out := make([]S, len(all))
+	for i, one := range all {
+		out[i] = show(one, at)
 	}
-	return web.Answer(w, http.StatusOK, struct {
-		AsOf  time.Time `json:"as_of"`
-		Crons []Cron    `json:"crons"`
-	}{at.UTC(), out})
-}
-
-// dated is a cron and when it was read.
-type dated struct {
-	AsOf time.Time `json:"as_of"`
-	Cron
+	return web.Answer(w, http.StatusOK, map[string]any{"as_of": at.UTC(), name: out})
 }
 
 func (a *api) getCron(w http.ResponseWriter, r *http.Request) error {
@@ -149,7 +148,7 @@ func (a *api) getCron(w http.ResponseWriter, r *http.Request) error {
 	}
 	c := showCron(l, at, int(upcoming))
 	c.Past, c.Gaps = showPast(past), showGaps(gaps)
-	return web.Answer(w, http.StatusOK, dated{at.UTC(), c})
+	return web.Answer(w, http.StatusOK, c.asOf(at))
 }
 
 // find returns the cron of a request.
@@ -179,7 +178,7 @@ func (a *api) pauseCron(paused bool) web.Handler {
 			return err
 		}
 		a.log.InfoContext(r.Context(), "a cron is paused or resumed", slog.String("cron", l.Name), slog.Bool("paused", paused), slog.String("actor", web.Actor(r.Context())))
-		return web.Answer(w, http.StatusOK, dated{at.UTC(), showCron(l, at, 3)})
+		return web.Answer(w, http.StatusOK, showCron(l, at, 3).asOf(at))
 	}
 }
 

@@ -3,6 +3,7 @@ package schedule
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -20,6 +21,8 @@ const (
 	pathJobs = "/v1/jobs"
 	pathJob  = pathJobs + "/{id}"
 
+	pathRelease = pathJobs + ":release"
+
 	maxJob      = schedule.MostArgs + 16<<10 // bytes of a body
 	mostID      = 1<<63 - 1
 	mostRetries = 1000
@@ -35,33 +38,13 @@ func (a *api) getJobs(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listJobs(w http.ResponseWriter, r *http.Request, state string) error {
-	most, err := web.Limit(r)
-	if err != nil {
-		return err
-	}
 	before, err := whole(r, "before", 0, mostID)
 	if err != nil {
 		return err
 	}
-	at := time.Now()
-	all, err := a.store.Jobs(r.Context(), pgstore.JobFilter{State: state, Queue: r.URL.Query().Get("queue"), Before: before, Most: most})
-	if err != nil {
-		return err
-	}
-	out := []Job{}
-	for _, record := range all {
-		out = append(out, showJob(record, nil))
-	}
-	return web.Answer(w, http.StatusOK, struct {
-		AsOf time.Time `json:"as_of"`
-		Jobs []Job     `json:"jobs"`
-	}{at.UTC(), out})
-}
-
-// datedJob is a job and when it was read.
-type datedJob struct {
-	AsOf time.Time `json:"as_of"`
-	Job
+	return list(w, r, "jobs", func(most int) ([]pgstore.Record, error) {
+		return a.store.Jobs(r.Context(), pgstore.JobFilter{State: state, Queue: r.URL.Query().Get("queue"), Before: before, Most: most})
+	}, func(record pgstore.Record, _ time.Time) Job { return showJob(record, nil) })
 }
 
 // record returns the job of a request.
@@ -87,7 +70,7 @@ func (a *api) answerJob(w http.ResponseWriter, r *http.Request, status int) erro
 	if err != nil {
 		return err
 	}
-	return web.Answer(w, status, datedJob{at.UTC(), showJob(record, attempts)})
+	return web.Answer(w, status, showJob(record, attempts).asOf(at))
 }
 
 // jobBody is the body of POST /v1/jobs.
@@ -114,8 +97,11 @@ func (b jobBody) parse() (out pgstore.Addition, err error) {
 			return wrong(field, "is not a text of up to 200 bytes that people can read")
 		}
 	}
-	if b.Queue == "" || b.Handler == "" {
-		return wrong("queue", "a job has a queue and a handler")
+	switch {
+	case b.Queue == "" || len(b.Queue) > schedule.MostName:
+		return wrong("queue", fmt.Sprintf("is not a name of 1 to %d bytes", schedule.MostName))
+	case b.Handler == "":
+		return wrong("handler", "is missing: a job has the name of what a worker calls")
 	}
 	if b.Args != nil {
 		out.Args = string(b.Args)
@@ -209,4 +195,26 @@ func (a *api) retryJob(w http.ResponseWriter, r *http.Request) error {
 	}
 	a.log.InfoContext(r.Context(), "a job is tried again", slog.Int64("job", record.ID), slog.String("actor", web.Actor(r.Context())))
 	return a.getJob(w, r)
+}
+
+// released is the answer to what was held.
+type released struct {
+	Released *bool      `json:"released"`    // jobs were held
+	Restored *time.Time `json:"restored_at"` // when the rows of a backup were found last; null: never
+}
+
+// releaseJobs has jobs taken again that are held after a restore.
+func (a *api) releaseJobs(w http.ResponseWriter, r *http.Request) error {
+	server, err := a.store.Held(r.Context())
+	if err != nil {
+		return err
+	}
+	did, err := a.store.Release(r.Context())
+	if err != nil {
+		return err
+	}
+	if did {
+		a.log.InfoContext(r.Context(), "jobs that were held after a restore are released", slog.String("actor", web.Actor(r.Context())))
+	}
+	return web.Answer(w, http.StatusOK, released{&did, orNull(server.Restored)})
 }

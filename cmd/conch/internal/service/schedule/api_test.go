@@ -70,6 +70,11 @@ func (w *world) hold() {
 	w.held, w.hurried = tx, true
 }
 
+// restore has jobs held, as after a restore of the database.
+func (w *world) restore() {
+	w.run(`UPDATE conch.schedule_server SET held = true, restored_at = '2026-01-01T00:00:00Z'`)
+}
+
 // again is the same world as it is now, with nothing held.
 func (w *world) again() *world {
 	if w.held != nil {
@@ -117,6 +122,7 @@ func answers() []exchange {
 		run      = "POST /v1/crons/tick/run"
 		list     = "GET /v1/jobs"
 		add      = "POST /v1/jobs"
+		release  = "POST /v1/jobs:release"
 		dead     = "GET /v1/dead"
 		operate  = "POST /v1/dead/operations"
 		resume   = operate + "/" + begun + "/resume"
@@ -157,6 +163,8 @@ func answers() []exchange {
 		{Name: "large", Ask: add, Body: `{"queue":"q","handler":"work","args":"` + strings.Repeat("a", maxJob) + `"}`, Status: 413},
 		{Name: "plain text", Ask: add, Body: "work", Header: plain, Status: 415},
 		{Name: "no queue", Ask: add, Body: `{"handler":"work"}`, Status: 422, Want: `"field":"queue"`},
+		{Name: "a long queue", Ask: add, Body: `{"queue":"` + strings.Repeat("q", 65) + `","handler":"work"}`, Status: 422, Want: `"field":"queue"`},
+		{Name: "no handler", Ask: add, Body: `{"queue":"q"}`, Status: 422, Want: `"field":"handler"`},
 		{Name: "a name that nobody sees", Ask: add, Body: `{"queue":"q\u0007","handler":"work"}`, Status: 422, Want: `"field":"queue"`},
 		{Name: "NUL", Ask: add, Body: `{"queue":"q","handler":"work","args":"\u0000"}`, Status: 422, Want: `"field":"args"`},
 		{Name: "a priority", Ask: add, Body: `{"queue":"q","handler":"work","priority":4}`, Status: 422, Want: `"field":"priority"`},
@@ -175,6 +183,11 @@ func answers() []exchange {
 		{Name: "at work", Ask: "POST /v1/jobs/2/retry", Status: 200, Want: `"state":"taken"`},
 		{Name: "unknown", Ask: "POST /v1/jobs/99/retry", Status: 404, Want: "unknown-job"},
 		{Name: "too late", Ask: "POST /v1/jobs/3/retry", Status: 409, Want: "too-late"},
+
+		{Name: "nothing is held", Ask: release, Status: 200, Want: `{"released":false,"restored_at":null}`},
+		{Name: "without a database", Given: none, Ask: release, Status: 404, Want: "no-database"},
+		{Name: "after a restore", Given: (*world).restore, Ask: release, Status: 200, Want: `{"released":true,"restored_at":"2026-01-01T00:00:00Z"}`},
+		{Name: "again", Ask: release, Status: 200, Want: `{"released":false,"restored_at":"2026`},
 
 		{Name: "all", Ask: dead + "?queue=q", Status: 200, Want: `"id":1,"state":"dead"`},
 		{Name: "of another queue", Ask: dead + "?queue=other", Status: 200, Want: `"jobs":[]`},
@@ -204,7 +217,7 @@ func answers() []exchange {
 func failures() (all []exchange) {
 	for ask, body := range map[string]string{
 		"GET /v1/crons": "", "GET /v1/crons/tick": "", "POST /v1/crons/tick/run": "{}", "POST /v1/crons/tick/pause": "", "POST /v1/crons/tick/resume": "",
-		"GET /v1/jobs": "", "POST /v1/jobs": `{"queue":"q","handler":"work"}`, "GET /v1/jobs/3": "", "POST /v1/jobs/3/cancel": "", "POST /v1/jobs/3/retry": "",
+		"GET /v1/jobs": "", "POST /v1/jobs": `{"queue":"q","handler":"work"}`, "GET /v1/jobs/3": "", "POST /v1/jobs/3/cancel": "", "POST /v1/jobs/3/retry": "", "POST /v1/jobs:release": "",
 		"GET /v1/dead": "", "POST /v1/dead/operations": `{"kind":"retry","all":true}`,
 		"GET /v1/dead/operations/" + begun: "", "POST /v1/dead/operations/" + begun + "/resume": "",
 	} {

@@ -47,8 +47,8 @@ func one(what string) cobra.PositionalArgs {
 	}
 }
 
-// list asks for a list, and prints its entries.
-func list[T any](ctx context.Context, a *shell, c *cli.Client, path, member string, query url.Values, header string, row func(T) string) error {
+// entries asks for a list, and prints what is in it.
+func entries[T any](ctx context.Context, a *shell, c *cli.Client, path, member string, query url.Values, header string, row func(T) string) error {
 	for name, values := range query {
 		if values[0] == "" {
 			query.Del(name)
@@ -83,7 +83,7 @@ func (a *shell) cronsList() *cobra.Command {
 	limitFlag(cmd, &limit)
 	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, _ []string) error {
 		query := url.Values{"after": {after}, "limit": {strconv.Itoa(limit)}}
-		return list(ctx, a, c, pathCrons, "crons", query, "NAME\tSCHEDULE\tZONE\tNEXT\tLAST\tOUTCOME", func(one Cron) string {
+		return entries(ctx, a, c, pathCrons, "crons", query, "NAME\tSCHEDULE\tZONE\tNEXT\tLAST\tOUTCOME", func(one Cron) string {
 			last, outcome := "-", "-"
 			if one.Last != nil {
 				last, outcome = cli.Clock(one.Last.At), one.Last.Outcome

@@ -36,7 +36,7 @@ func (a *shell) deadList() *cobra.Command {
 	}
 	query := listFlags(cmd)
 	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, _ []string) error {
-		return list(ctx, a, c, pathDead, "jobs", query(), jobHeader, jobRow)
+		return entries(ctx, a, c, pathDead, "jobs", query(), jobHeader, jobRow)
 	})
 }
 

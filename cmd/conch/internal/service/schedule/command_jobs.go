@@ -27,7 +27,32 @@ so --db has no effect.`,
 	}, a.jobsList(), a.jobsShow(), a.jobsAdd(), a.jobsAct("cancel", "end a job",
 		"cancel ends a job that no worker has. One that is at work is stopped by its worker within a second or so, and is not tried again."),
 		a.jobsAct("retry", "have a job that is dead, or begins later, begin now",
-			"retry has a job begin now that waits for its next attempt, or that has failed as often as it may. For many see conch dead retry."))
+			"retry has a job begin now that waits for its next attempt, or that has failed as often as it may. For many see conch dead retry."),
+		a.jobsRelease())
+}
+
+func (a *shell) jobsRelease() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "release",
+		Short: "have workers take jobs again that are held after a restore of the database",
+		Long: `release ends what [schedule] on_restore = "hold" begins: once the database was restored, workers
+take no job, since what a backup has as still to be done may have been done. Look at conch
+jobs list first, and cancel what is not to be done again.`,
+		Example: "  conch jobs release",
+		Args:    cli.NoArguments,
+	}
+	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, _ []string) error {
+		raw, answer, err := cli.Fetch(ctx, c, http.MethodPost, pathRelease, func(r released) bool { return r.Released != nil })
+		switch {
+		case err != nil:
+			return err
+		case a.JSON:
+			return a.Document(raw)
+		case !*answer.Released:
+			return a.Line("nothing is held")
+		}
+		return a.Line("released: workers take jobs again")
+	})
 }
 
 const jobHeader = "ID\tSTATE\tQUEUE\tCALLS\tCRON\tATTEMPT\tMOMENT\tWHY"
@@ -78,7 +103,7 @@ func (a *shell) jobsList() *cobra.Command {
 	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, _ []string) error {
 		q := query()
 		q.Set("state", state)
-		return list(ctx, a, c, pathJobs, "jobs", q, jobHeader, jobRow)
+		return entries(ctx, a, c, pathJobs, "jobs", q, jobHeader, jobRow)
 	})
 }
 
@@ -162,6 +187,8 @@ the command again prints the ID of that one. Of a --lane one job is at work at a
 			return cli.Usagef("add needs --queue and --handler: see %q", cmd.CommandPath()+" --help")
 		case !json.Valid([]byte(args)):
 			return cli.Usagef("--args is no JSON")
+		case in < 0:
+			return cli.Usagef("--in %s is in the past: leave it out to have the job begin now", in)
 		case at != "" && in != 0:
 			return cli.Usagef("--at and --in both say when it begins: give one of them")
 		}

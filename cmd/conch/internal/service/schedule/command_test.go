@@ -37,7 +37,7 @@ func TestUsage(t *testing.T) {
 		args []string
 	}{
 		{"needs one of list, show, next, run-now, pause, resume", []string{"crons"}},
-		{"needs one of list, show, add, cancel, retry", []string{"jobs"}},
+		{"needs one of list, show, add, cancel, retry, release", []string{"jobs"}},
 		{"needs one of list, retry, discard", []string{"dead"}},
 		{"takes one name", []string{"crons", "show"}},
 		{"takes one name", []string{"crons", "pause", "a", "b"}},
@@ -46,6 +46,7 @@ func TestUsage(t *testing.T) {
 		{"takes one ID", []string{"jobs", "cancel"}},
 		{"needs --queue and --handler", []string{"jobs", "add", "--queue", "q"}},
 		{"--args is no JSON", []string{"jobs", "add", "--queue", "q", "--handler", "h", "--args", "{"}},
+		{"--in -5m0s is in the past", []string{"jobs", "add", "--queue", "q", "--handler", "h", "--in", "-5m"}},
 		{"--at and --in", []string{"jobs", "add", "--queue", "q", "--handler", "h", "--at", "2026-01-01T00:00:00Z", "--in", "1h"}},
 		{"is the ID of no job", []string{"dead", "retry", "x"}},
 		{"say which jobs", []string{"dead", "retry"}},
@@ -85,6 +86,7 @@ func TestCommands(t *testing.T) {
 		{"jobs add --queue q --handler work --in 1h --key k", []string{"10\n"}, ""},
 		{"jobs cancel 10", []string{"cancelled"}, ""},
 		{"jobs retry 4", []string{"ready"}, ""},
+		{"jobs release", []string{"nothing is held"}, ""},
 		{"dead list", []string{"1    dead", "no"}, ""},
 		{"dead retry 1", []string{"retried 1 jobs (operation "}, ""},
 		{"dead discard --all", []string{"discarded 0 jobs"}, ""},
@@ -100,7 +102,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s prints %q", c.args, out)
 		}
 	}
-	for _, args := range []string{"crons list", "crons show tick", "crons next tick", "crons run-now report", "jobs list", "jobs show 3", "jobs add --queue q --handler work", "dead list", "dead retry --queue q"} {
+	for _, args := range []string{"crons list", "crons show tick", "crons next tick", "crons run-now report", "jobs list", "jobs show 3", "jobs add --queue q --handler work", "jobs release", "dead list", "dead retry --queue q"} {
 		out, err := runs(t, true, append(strings.Fields(args), "--node", server.URL)...)
 		for line := range strings.Lines(out) {
 			if err != nil || !json.Valid([]byte(line)) {

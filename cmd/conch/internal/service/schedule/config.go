@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +22,15 @@ type Section struct {
 	workers []Worker
 	version int
 	keep    time.Duration // for how long rows of scheduled times are kept; 0: the default of package schedule
+	restore string        // onGo or onHold
 	crons   []schedule.Cron
 }
+
+// What is done after a restore of the database: [schedule] on_restore.
+const (
+	onGo   = "go"   // jobs are taken, and told that they may have been done
+	onHold = "hold" // none is taken before conch jobs release
+)
 
 // defaultScope is what the node leads that runs the crons.
 const defaultScope = "scheduler"
@@ -42,7 +50,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 	return map[string]config.Setter{
 		"schedule": func(place string, value any) {
 			d.Table(place, value, map[string]config.Setter{
-				"scope": d.Word(&s.scope), "keep": d.Span(&s.keep), "posts": oneOrMore(d, &s.posts),
+				"scope": d.Word(&s.scope), "keep": d.Span(&s.keep), "posts": oneOrMore(d, &s.posts), "on_restore": d.Word(&s.restore),
 				"version": func(place string, v any) {
 					s.there = true
 					d.Count(&s.version)(place, v)
@@ -103,13 +111,13 @@ func arguments(d *config.Decoder, to *string) config.Setter {
 
 // Settle implements config.Section.
 func (s *Section) Settle(*config.Decoder, config.Config) {
-	s.scope, s.posts = cmp.Or(s.scope, defaultScope), cmp.Or(s.posts, defaultPosts)
+	s.scope, s.posts, s.restore = cmp.Or(s.scope, defaultScope), cmp.Or(s.posts, defaultPosts), cmp.Or(s.restore, onGo)
 	s.crons = s.config("").Crons
 }
 
 // config is that of a scheduler of this node.
 func (s *Section) config(node string) schedule.Config {
-	return schedule.Config{Version: int64(s.version), Crons: s.crons, Node: node, Keep: s.keep}.WithDefaults()
+	return schedule.Config{Version: int64(s.version), Crons: s.crons, Node: node, Keep: s.keep, Hold: s.restore == onHold}.WithDefaults()
 }
 
 // Roles implements config.Section. The fenced door is enough: a leader writes rows and nothing else, and a worker waits for the act door
@@ -133,6 +141,9 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 	}
 	if s.keep > 0 && s.keep < time.Hour {
 		d.Fault("schedule.keep", "%s: an hour at least", s.keep)
+	}
+	if s.restore != onGo && s.restore != onHold {
+		d.Fault("schedule.on_restore", "%q is neither %q nor %q", s.restore, onGo, onHold)
 	}
 	s.validateWorkers(d, c)
 	names := map[string]int{}
@@ -175,7 +186,13 @@ func remark(c config.Config, now time.Time, tell func(key, text string)) {
 	if s == nil {
 		return
 	}
+	if !s.there && (s.scope != defaultScope || s.keep > 0 || s.restore == onHold) {
+		tell("schedule", "this file has neither a cron nor a version: so it declares nothing, retires no cron, and scope, keep and on_restore do nothing")
+	}
 	for i, one := range s.crons {
+		if host := s.unposted(one); host != "" {
+			tell(fmt.Sprintf("%s[%d].http", s.Table(), i), fmt.Sprintf("a worker of this file takes jobs of the queue %q and does not post to %q: what it takes of this cron is dead at once. Add the host to its hosts", one.Queue, host))
+		}
 		plan, err := zone.Parse(one.Schedule, one.Timezone, now)
 		if err != nil || !plan.EitherDay() {
 			continue
@@ -183,6 +200,20 @@ func remark(c config.Config, now time.Time, tell func(key, text string)) {
 		tell(fmt.Sprintf("%s[%d].schedule", s.Table(), i),
 			"both day fields are set: a day that either of them names is meant, and not only one that both name. Next: "+strings.Join(spelled(next(plan, now, 3), one.Timezone), ", "))
 	}
+}
+
+// unposted returns the host of a cron to which a worker that may take its jobs does not post; empty: there is none.
+func (s *Section) unposted(c schedule.Cron) string {
+	u, err := url.Parse(c.HTTP)
+	if c.HTTP == "" || err != nil {
+		return ""
+	}
+	for _, w := range s.workers {
+		if slices.Contains(w.Queues, c.Queue) && !slices.Contains(w.Hosts, u.Host) {
+			return u.Host
+		}
+	}
+	return ""
 }
 
 // next lists the next times of a schedule.

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ const (
 // F12: each key of [schedule] and [[crons]], and the role behind the fenced door.
 func TestCrons(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, db+"[schedule]\nscope = \"clock\"\nversion = 7\nkeep = \"2h\"\n"+tick+`[[crons]]
+	c, err := load(t, db+"[schedule]\nscope = \"clock\"\nversion = 7\nkeep = \"2h\"\non_restore = \"hold\"\n"+tick+`[[crons]]
 name = "report"
 schedule = "0 9 * * MON-FRI"
 timezone = "Europe/Berlin"
@@ -57,7 +58,7 @@ args = "[1]"
 		t.Errorf("got %+v\nwant %+v", s.crons, want)
 	case s.crons[0].Retries != 3 || s.crons[0].Timezone != "UTC" || s.crons[0].Queue != "default" || s.crons[2].Args != "[1]" || s.crons[2].HTTP == "":
 		t.Errorf("got %+v", s.crons)
-	case s.version != 7 || s.config("n1").Keep != 2*time.Hour || s.config("n1").Node != "n1":
+	case s.version != 7 || s.config("n1").Keep != 2*time.Hour || s.config("n1").Node != "n1" || !s.config("n1").File().Hold:
 		t.Errorf("got %+v", s.config("n1"))
 	case len(roles) != 1 || roles[0].Scope != "clock" || !roles[0].Fenced || roles[0].Section != "crons":
 		t.Errorf("got %+v", roles)
@@ -114,6 +115,7 @@ func TestFaultsOfCrons(t *testing.T) {
 		{"a worker that posts without a key", with("[[workers]]\nhosts = [\"a\"]"), []string{"workers[0].hosts", "key_file"}},
 		{"a worker of no queue", with("[[workers]]\nqueues = []"), []string{"workers[0]", "no queue"}},
 		{"a worker that does nothing", with("[[workers]]\nconcurrency = 0"), []string{"workers[0].concurrency: 0 is too little"}},
+		{"what is done after a restore", with("[schedule]\non_restore = \"wait\""), []string{`schedule.on_restore: "wait" is neither "go" nor "hold"`}},
 		{"no post", with("[schedule]\nposts = 0"), []string{"schedule.posts: 0 is too little"}},
 		{"a standalone worker", "[node]\nstandalone = true\n[[workers]]\n", []string{"workers[0]", "standalone"}},
 		{"a role's scope", db + "[[roles]]\nname = \"scheduler\"\n" + tick, []string{`"scheduler" is the scope of roles[0] already`}},
@@ -148,7 +150,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// Where both day fields are set, check says which days are meant and when they come.
+// Where both day fields are set, check says which days are meant and when they come; of a file that declares nothing, which keys do nothing; and of a worker, to which host it does not post.
 func TestBothDayFields(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, db+tick+"[[crons]]\nname = \"odd\"\nschedule = \"0 9 13 * FRI\"\ntimezone = \"Europe/Berlin\"\njob = \"work\"\n")
@@ -162,4 +164,27 @@ func TestBothDayFields(t *testing.T) {
 		t.Errorf("got %q", told)
 	}
 	Kind().Remark(config.Config{}, time.Now(), nil)
+	told = nil
+	const post = "http = \"https://api.example:8443/x\"\n[[workers]]\nkey_file = \"k\"\nhosts = [\"%s\"]\n"
+	for _, host := range []string{"api.example:8443", "api.example"} {
+		c, err := load(t, db+strings.Replace(tick, "job = \"work\"\n", "", 1)+fmt.Sprintf(post, host))
+		if err != nil {
+			t.Fatal(err)
+		}
+		Kind().Remark(c, time.Now(), func(key, text string) { told = append(told, key+": "+text) })
+	}
+	if len(told) != 1 || !strings.HasPrefix(told[0], `crons[0].http: a worker of this file takes jobs of the queue "default" and does not post to "api.example:8443"`) {
+		t.Errorf("got %q", told)
+	}
+	told = nil
+	for _, text := range []string{"[schedule]\nposts = 2\n[[workers]]\n", "[schedule]\nversion = 0\nkeep = \"2h\"\n", "[schedule]\non_restore = \"hold\"\n[[workers]]\n"} {
+		c, err := load(t, db+text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		Kind().Remark(c, time.Now(), func(key, text string) { told = append(told, key+": "+text) })
+	}
+	if len(told) != 1 || !strings.HasPrefix(told[0], "schedule: this file has neither a cron nor a version") {
+		t.Errorf("got %q", told)
+	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/election/mint"
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
@@ -18,26 +18,6 @@ import (
 	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
-
-// led makes a leader of a scope, and returns its token.
-func led(t *testing.T, url, scope string) fence.Token {
-	t.Helper()
-	minter, err := pgmint.New(pgmint.Config{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(minter.Close)
-	session, err := minter.Open(t.Context(), mint.Candidate{ID: "n1", Lease: time.Minute, Longest: time.Minute, Takeover: mint.Strict, Scopes: []string{scope}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = session.Close() })
-	won, err := session.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: time.Minute}})
-	if err != nil || won[0].Outcome != mint.Won {
-		t.Fatalf("%+v, %v", won, err)
-	}
-	return won[0].Token
-}
 
 // operate does everything that a node does, under a role, with crons of new names.
 func operate(ctx context.Context, cfg pg.Config, token fence.Token) error {
@@ -95,7 +75,9 @@ func leads(ctx context.Context, s *pgstore.Store, token fence.Token, name string
 	var old schedule.Write
 	p := grown(&old.Prunes)
 	p.Cron, p.Upto = m.Cron, base.Add(time.Minute)
-	_, err = s.Write(ctx, token, old)
+	if _, err = s.Write(ctx, token, old); err == nil {
+		_, _, err = s.Trim(ctx, token, base, 0)
+	}
 	return err
 }
 
@@ -104,6 +86,9 @@ func people(ctx context.Context, s *pgstore.Store, cfg pg.Config, token fence.To
 	var all []error
 	try := func(_ any, err error) { all = append(all, err) }
 	all = append(all, s.Pause(ctx, name, true, "ops"))
+	try(s.Server(ctx))
+	try(s.Held(ctx))
+	try(s.Release(ctx))
 	try(s.RunNow(ctx, name, time.Time{}, time.Time{}))
 	try(s.RunNow(ctx, name, time.Time{}, time.Time{}))
 	try(s.Crons(ctx, "", "", 9))
@@ -157,7 +142,7 @@ func TestGrants(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Granted(t, pgtest.New(t))
 	admin := c.Connect(t)
-	token := led(t, c.URL, "scheduler")
+	token, _ := nodetest.Lead(t, c.URL, "n1", "scheduler", time.Minute)
 	node := pg.Config{URL: c.As(t, c.Node)}
 	if err := operate(t.Context(), node, token); err != nil {
 		t.Fatalf("with all grants: %v", err)
@@ -200,6 +185,9 @@ func TestGrantsAreNarrow(t *testing.T) {
 		t.Errorf("doctor as an observer: %v", err)
 	}
 	if _, _, err := store.Differs(t.Context(), schedule.File{}); err != nil {
+		t.Errorf("doctor as an observer: %v", err)
+	}
+	if err := new(facts).gather(t.Context(), store, pgmint.Config{URL: c.As(t, c.Observer)}); err != nil {
 		t.Errorf("doctor as an observer: %v", err)
 	}
 }

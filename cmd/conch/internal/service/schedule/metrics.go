@@ -26,6 +26,7 @@ type tally struct {
 	skipped map[string]int     // by cron: how many times in a row
 	other   string             // the node whose file differs
 	stuck   map[[2]string]bool // scopes that this process leads, and what the database does not do for them
+	server  pgstore.Server     // that has the rows
 }
 
 func newTally() *tally {
@@ -94,6 +95,14 @@ func (t *tally) differ(other string) (news bool) {
 	return news
 }
 
+// found notes what is known of the server, and reports whether its rows have just turned out to be those of a backup.
+func (t *tally) found(now pgstore.Server) (news bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	news, t.server = now.Restored.After(t.server.Restored), now
+	return news
+}
+
 // collector counts jobs in the database when the metrics are read, and adds what the node has done. Every process counts the same jobs: take
 // the largest number, not the sum.
 type collector struct {
@@ -117,6 +126,7 @@ var (
 	backDesc    = measured.New("clock_back_total", "Crons that were set back since the database's clock was, while this process led.")
 	endsDesc    = measured.New("attempts_total", "Attempts at jobs that workers of this process have ended, by outcome; one that was over before is not counted.", "outcome")
 	stuckDesc   = measured.New("stuck", "1 while the database does not do what this process asks of it for the crons or the jobs that it leads.")
+	heldDesc    = measured.New("jobs_held", "1 while no job is taken, since the database was restored and [schedule] on_restore is hold, as each process knows it.")
 	differsDesc = measured.New("files_differ", "1 while this process and the node whose crons count have different crons under one version.")
 )
 
@@ -141,6 +151,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		}
 		out.Count(backDesc, float64(t.back))
 		out.Flag(differsDesc, t.other != "")
+	}
+	if there || works {
+		out.Flag(heldDesc, t.server.Held)
 	}
 	if works {
 		for _, outcome := range schedule.Ends() {

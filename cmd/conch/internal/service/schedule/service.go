@@ -85,6 +85,9 @@ func (s *service) Prepare(ctx context.Context, c config.Config) (apply func(), e
 	}
 	return func() {
 		s.mu.Lock()
+		if s.section.there && !section.there {
+			s.frame.Log.Warn("this node's file has neither a cron nor a [schedule] version any more: it retires none of the crons that it had. If they are to end, write a higher version")
+		}
 		s.section, s.scheduler = section, scheduler
 		s.mu.Unlock()
 		s.tally.know(section)
@@ -130,6 +133,9 @@ func (s *service) declare(ctx context.Context) {
 		case <-s.look:
 		}
 		section, scheduler := s.now()
+		if len(section.Roles()) > 0 {
+			s.watch(ctx)
+		}
 		if scheduler == nil {
 			s.tally.differ("")
 			continue
@@ -155,6 +161,21 @@ func (s *service) declareUntilDone(ctx context.Context, scheduler *schedule.Sche
 		}
 		_ = pause.For(ctx, declareAgain)
 	}
+}
+
+// watch looks whether the database was restored. Each node does, since only those that were there before know that rows are older than they were.
+func (s *service) watch(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, webPatience)
+	defer cancel()
+	server, err := s.store.Server(ctx)
+	if err != nil || !s.tally.found(server) {
+		return
+	}
+	text := "the database has the rows of a backup: what they have as still to be done may have been done, and handlers are told so"
+	if server.Held {
+		text = "the database has the rows of a backup, and jobs are held: look at them, then say conch jobs release"
+	}
+	s.frame.Log.Warn(text, slog.Time("found_at", server.Restored))
 }
 
 // compare says which other node has a file of the same version and other crons.

@@ -118,6 +118,32 @@ func TestTwoFilesOfOneVersion(t *testing.T) {
 	})
 }
 
+// A file that loses its last cron, and has no version, retires none: the node says so. With a version it does. A restore of the database is told, once.
+func TestAFileWithoutCronsOrVersion(t *testing.T) {
+	t.Parallel()
+	base := pgtest.New(t)
+	conn := base.Connect(t)
+	one, log, _ := hosted(t, "n1", base.URL)
+	one.start(t, crons(base.URL, secondly+"[[workers]]\n"))
+	log.Says(t, "are declared")
+	one.start(t, crons(base.URL, "[[workers]]\n"))
+	log.Says(t, "level=WARN", "neither a cron nor a [schedule] version any more: it retires none")
+	one.start(t, crons(base.URL, "[[workers]]\n"))
+	retired := func() int { return scan[int](t, conn, `SELECT count(*) FROM conch.crons WHERE retired`) }
+	if n := strings.Count(strings.Join(log.Lines(), "\n"), "retires none"); n != 1 || retired() != 0 {
+		t.Errorf("it says so %d times, and %d are retired", n, retired())
+	}
+	one.start(t, crons(base.URL, "[schedule]\nversion = 1\non_restore = \"hold\"\n"))
+	pgtest.Eventually(t, patience, "it is retired", func() bool { return retired() == 1 })
+	pgtest.Exec(t, conn, `UPDATE conch.schedule_server SET server = '7/1', seen_at = now() - interval '1 hour'`)
+	one.look <- struct{}{}
+	log.Says(t, "level=WARN", "jobs are held: look at them, then say conch jobs release", "found_at=2")
+	const held = "# HELP conch_schedule_jobs_held 1 while no job is taken, since the database was restored and [schedule] on_restore is hold, as each process knows it.\n# TYPE conch_schedule_jobs_held gauge\nconch_schedule_jobs_held 1\n"
+	if err := testutil.CollectAndCompare(one.Collectors()[0], strings.NewReader(held), "conch_schedule_jobs_held"); err != nil {
+		t.Error(err)
+	}
+}
+
 // A node without the tables does not start; one whose database is away does, and declares its crons later.
 func TestTablesAreChecked(t *testing.T) {
 	t.Parallel()

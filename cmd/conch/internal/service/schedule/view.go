@@ -12,6 +12,7 @@ import (
 
 // Cron is a cron as callers see it.
 type Cron struct {
+	AsOf     *time.Time      `json:"as_of,omitempty"` // of one cron alone
 	Name     string          `json:"name"`
 	Schedule string          `json:"schedule"`
 	Timezone string          `json:"timezone"`
@@ -39,6 +40,11 @@ type Cron struct {
 	Fault    string          `json:"fault,omitempty"` // why this node cannot read the schedule
 	Past     []Past          `json:"past,omitempty"`  // of one cron alone
 	Gaps     []Gap           `json:"gaps,omitempty"`
+}
+
+func (c Cron) asOf(at time.Time) Cron {
+	c.AsOf = orNull(at.UTC())
+	return c
 }
 
 // Handler is what a job calls: one of them.
@@ -102,6 +108,7 @@ func showGaps(all []schedule.Gap) (out []Gap) {
 
 // Job is a job as callers see it.
 type Job struct {
+	AsOf     *time.Time      `json:"as_of,omitempty"` // of one job alone
 	ID       int64           `json:"id"`
 	State    string          `json:"state"`
 	Attempt  int             `json:"attempt"`
@@ -123,6 +130,11 @@ type Job struct {
 	Cancels  bool            `json:"cancelling,omitempty"` // its worker is to stop it
 	Progress string          `json:"progress,omitempty"`
 	Attempts []Attempt       `json:"attempts,omitempty"` // of one job alone
+}
+
+func (j Job) asOf(at time.Time) Job {
+	j.AsOf = orNull(at.UTC())
+	return j
 }
 
 // Attempt is one that has ended.

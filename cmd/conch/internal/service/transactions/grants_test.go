@@ -15,8 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/chain"
-	"github.com/conchhq/conch/election/mint"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -34,26 +33,6 @@ func granted(t *testing.T) cast {
 }
 
 const grantedChain, grantedAccount = "evm:1", chain.Account("an account of 20 byt")
-
-// stage makes a leader, and returns its token.
-func (c cast) stage(t *testing.T, scope string) fence.Token {
-	t.Helper()
-	minter, err := pgmint.New(pgmint.Config{URL: c.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(minter.Close)
-	session, err := minter.Open(t.Context(), mint.Candidate{ID: "a", Lease: time.Minute, Longest: time.Minute, Takeover: mint.Strict, Scopes: []string{scope}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = session.Close() })
-	won, err := session.Try(t.Context(), []mint.Bid{{Scope: scope, Lease: time.Minute}})
-	if err != nil || won[0].Outcome != mint.Won {
-		t.Fatalf("%+v, %v", won, err)
-	}
-	return won[0].Token
-}
 
 // operations uses the store as a node does, under the role node, and returns the errors by name.
 func (c cast) operations(t *testing.T, token fence.Token, account chain.Account) map[string]error {
@@ -163,7 +142,7 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 	t.Parallel()
 	c := granted(t)
 	admin := c.Connect(t)
-	token := c.stage(t, "pending:test")
+	token, _ := nodetest.Lead(t, c.URL, "a", "pending:test", time.Minute)
 	if failed := c.operations(t, token, grantedAccount); len(failed) > 0 {
 		t.Fatalf("with all grants: got errors %v, want none", failed)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -51,7 +52,7 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 	var open *migrate.OpenError
 	refused("an intent waits", &open)
 	t.Run("a scope is led", func(t *testing.T) {
-		token := c.stage(t, "pending:test")
+		token, _ := nodetest.Lead(t, c.URL, "a", "pending:test", time.Minute)
 		var held *pgmint.HeldError
 		refused("a scope is led", &held)
 		attempt := chain.Signed{Account: grantedAccount, Hash: "hash", Bytes: []byte{1}}

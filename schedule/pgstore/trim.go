@@ -1,0 +1,33 @@
+package pgstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/schedule"
+)
+
+var _ schedule.Trimmer = (*Store)(nil)
+
+// mostTrimmed is how many rows of a kind are deleted in one transaction.
+const mostTrimmed = 1000
+
+// Trim implements [schedule.Trimmer].
+func (s *Store) Trim(ctx context.Context, t fence.Token, before time.Time, after int64) (next int64, more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var gone int
+	var batch pgx.Batch
+	batch.Queue(pg.Durable)
+	batch.Queue(`SELECT gone, upto FROM conch.schedule_trim($1, $2, $3)`, before, after, mostTrimmed).QueryRow(func(row pgx.Row) error { return row.Scan(&gone, &next) })
+	pgfence.Queue(&batch, t)
+	if err := translate(s.pools.Commit(ctx, &batch)); err != nil {
+		return 0, false, err
+	}
+	return next, next > 0 || gone >= mostTrimmed, nil
+}
