@@ -24,6 +24,7 @@ type accounts struct {
 	log      *slog.Logger
 	database *pgmint.Config // nil in standalone mode: transactions are kept in memory
 	managers *managers      // woken by the database
+	news     *news
 	beside   func(f func()) // runs f in a goroutine that the node waits for
 	over     context.Context
 
@@ -62,8 +63,9 @@ func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 		}
 		reg.db = db
 		reg.beside(func() {
-			_ = db.Listen(reg.over, pgstore.Heard{Waits: reg.managers.wake, Told: func() {}, Missed: reg.managers.wakeAll}) // ends with the node
+			_ = db.Listen(reg.over, pgstore.Heard{Waits: reg.managers.wake, Told: reg.news.rung.Ring, Missed: reg.managers.wakeAll}) // ends with the node
 		})
+		reg.beside(func() { reg.news.follow(reg.over, db) })
 		reg.beside(func() { reg.repair(db) })
 		reg.beside(func() { reg.tend(db) })
 		reg.beside(func() {
@@ -80,7 +82,7 @@ func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 		default:
 			reg.log.Warn("standalone: transactions are kept in memory, and a crash loses all of them, those that were sent included",
 				slog.String("chain", id))
-			reg.stores[id] = &pending.Memory{}
+			reg.stores[id] = &pending.Memory{Told: func(e pending.Event) { reg.news.pass(id, e, false) }}
 		}
 	}
 	return func() {
