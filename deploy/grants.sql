@@ -19,7 +19,7 @@
 --
 -- The functions run with the rights of their caller, all but conch.fence and
 -- conch.history_trim and conch.notify_pending and conch.pending_archive and conch.pending_floor and
--- conch.pending_forget and conch.sequencer_trim and conch.job_add and
+-- conch.pending_forget and conch.pending_trim and conch.sequencer_trim and conch.job_add and
 -- conch.job_done and conch.job_hold and conch.schedule_trim. The owner's rights would not make
 -- a node harmless, since a node that may bid and part can depose every leader; they
 -- would put the owner's rights behind pg_terminate_backend and behind each argument
@@ -83,23 +83,24 @@ GRANT EXECUTE ON FUNCTION
 SELECT to_regclass('conch.pending_transactions') IS NOT NULL AS pending \gset
 \if :pending
 GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts, conch.pending_holds,
-                conch.archived_intents, conch.archived_transactions, conch.pending_schema_version TO :"observer";
+                conch.pending_events, conch.archived_intents, conch.archived_transactions, conch.pending_schema_version TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
-GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel, refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until)
+GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel, version, stuck, refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until)
     ON conch.intents TO :"node";
 GRANT SELECT, INSERT, UPDATE (system_id, timeline, epoch, write) ON conch.pending_accounts TO :"node";
 GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, final, watched, intent, updated_at, epoch, write,
-              witnesses, waits)
+              witnesses, waits, version, told, stuck)
     ON conch.pending_transactions TO :"node";
 GRANT SELECT, INSERT, UPDATE (intent, why, since, epoch, write) ON conch.pending_holds TO :"node";
-GRANT SELECT, INSERT ON conch.pending_attempts TO :"node"; -- append-only for it
+GRANT SELECT, INSERT ON conch.pending_attempts, conch.pending_events TO :"node"; -- append-only for it; a function deletes old events
 GRANT SELECT ON conch.pending_floors TO :"node"; -- a floor that is too high hides a transaction: only functions move it
 -- A node reads the archive, but moves rows there only through a function, which can delete no other row. Another
 -- one deletes what has ended of conch's own transactions, and of nobody else's.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";
+GRANT SELECT (chain, account, nonce, hash) ON conch.archived_attempts TO :"node"; -- not the signed bytes
 GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, bytea, text, bigint, bigint),
     conch.pending_given(bigint, bigint), conch.pending_archive(text, bytea, interval, int),
-    conch.pending_forget(text, bytea, interval, int), conch.pending_floor(text, bytea, bigint) TO :"node";
+    conch.pending_forget(text, bytea, interval, int), conch.pending_floor(text, bytea, bigint), conch.pending_trim(interval, int) TO :"node";
 \endif
 
 -- The sequencer, if its tables exist. What members keep among themselves (payloads, states, contents, and what users

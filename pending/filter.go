@@ -1,14 +1,26 @@
 package pending
 
-import "github.com/conchhq/conch/chain"
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+)
 
 // Filter selects the intents to list. An empty field selects all.
 type Filter struct {
 	Account  chain.Account
 	State    string // the word of a [Status]
 	Standing string // one of [Standings]
-	Most     int    // the number of intents; here 0 selects none
-	Bytes    int    // the list ends before the data of its calls would exceed this total
+	Key      string
+	Index    *uint64       // the nonce of its slot
+	Hash     chain.Hash    // of an attempt of its slot, whichever counts
+	To       chain.Account // the receiver
+	Since    time.Time     // accepted then or later,
+	Until    time.Time     // and before that
+	Below    uint64        // its Place is lower; 0: any
+	Most     int           // the number of intents; here 0 selects none
+	Bytes    int           // the list ends before the data of its calls would exceed this total
 }
 
 // Queued is the standing of an intent that waits for a slot.
@@ -28,15 +40,17 @@ func Standings() []string {
 }
 
 // Outcome returns one of [Outcomes], or an empty text until the intent has ended.
-func (r Record) Outcome() string {
-	switch r.Fate {
+func (r Record) Outcome() string { return outcome(r.Fate, r.Last.Failed) }
+
+func outcome(f Fate, failed bool) string {
+	switch f {
 	case Done:
-		if r.Last.Failed {
+		if failed {
 			return Reverted
 		}
 		return succeeded
 	case Cancelled, Rejected:
-		return r.Fate.String()
+		return f.String()
 	case Open, Again:
 	}
 	return ""
@@ -53,8 +67,15 @@ func Outcomes() []string {
 	return []string{succeeded, Reverted, Cancelled.String(), Rejected.String(), "expired"}
 }
 
-func (f Filter) takes(r *Record) bool {
-	return (f.Account == "" || f.Account == r.Account) &&
+// takes reports whether the filter selects an intent with these attempts.
+func (f Filter) takes(r *Record, attempts []chain.Signed) bool {
+	return (f.Key == "" || f.Key == r.Key) &&
+		(f.Index == nil || r.Index != nil && *f.Index == *r.Index) &&
+		(f.Hash == "" || slices.ContainsFunc(attempts, func(a chain.Signed) bool { return a.Hash == f.Hash })) &&
+		(f.To == "" || f.To == chain.Account(r.Call.To)) &&
+		(f.Since.IsZero() || !r.Created.Before(f.Since)) && (f.Until.IsZero() || r.Created.Before(f.Until)) &&
+		(f.Below == 0 || r.Place < f.Below) &&
+		(f.Account == "" || f.Account == r.Account) &&
 		(f.State == "" || r.Index != nil && f.State == r.Last.Status.String()) &&
 		(f.Standing == "" || f.Standing == r.Standing())
 }

@@ -125,7 +125,11 @@ type Record struct {
 	Index  *uint64 // the nonce of its slot; nil if it has none
 	Last   Change  // the last stored state of its slot, or of the slot that it lost; zero if it had none
 	Cancel bool    // its cancellation was requested
-	Hold   Hold    // why it waits for a slot, if it does and that is known
+	// Version grows with each change of what is told of the intent, but not with those of Hold, which is the account's.
+	Version uint64
+	// Place is where it is in a list of all intents of all chains: the later it was accepted, the higher; 0 if the store says nothing of it.
+	Place uint64
+	Hold  Hold // why it waits for a slot, if it does and that is known
 
 	Refusal Refusal // why it got no slot when it was tried, if it waits for one
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -22,6 +23,8 @@ type Memory struct {
 	Fence func(fence.Token) error
 	// Now returns the time of acceptance; nil means time.Now.
 	Now func() time.Time
+	// Told is called with each event, in order; nil: nobody is told. It must not block, nor use the store.
+	Told func(Event)
 
 	mu      sync.Mutex
 	intents []*Record // in the order of acceptance
@@ -64,13 +67,25 @@ func (s *Memory) Accept(_ context.Context, in Intent) (Intent, error) {
 	}
 	_, _ = rand.Read(in.ID[:])
 	in.Created = s.now()
-	r := &Record{Intent: in}
+	r := &Record{Intent: in, Version: 1, Place: places.Add(1)}
 	if s.byID == nil {
 		s.byID = map[ID]*Record{}
 	}
 	s.intents = append(s.intents, r)
 	s.byID[in.ID] = r
+	s.tell(r, ToldAccepted)
 	return in, nil
+}
+
+// places numbers the intents of all stores in this process.
+var places atomic.Uint64
+
+// slotOf returns the slot of an intent, nil if it has none.
+func (s *Memory) slotOf(r *Record) *memorySlot {
+	if r.Index == nil {
+		return nil
+	}
+	return s.slots[r.Account][*r.Index]
 }
 
 // Cancel requests the cancellation of an intent, which may be too late, or returns [ErrNotFound].
@@ -81,12 +96,14 @@ func (s *Memory) Cancel(_ context.Context, id ID) error {
 	if r == nil {
 		return ErrNotFound
 	}
-	if r.Fate != Open {
+	if r.Fate != Open || r.Cancel {
 		return nil
 	}
 	r.Cancel = true
+	r.Version++
 	if r.Index == nil {
 		r.Fate = Cancelled
+		s.tell(r, ToldFinal)
 	}
 	return nil
 }
@@ -110,7 +127,11 @@ func (s *Memory) List(_ context.Context, f Filter) (found []Record, err error) {
 		if len(found) == f.Most {
 			break
 		}
-		if !f.takes(r) {
+		var attempts []chain.Signed
+		if one := s.slotOf(r); one != nil {
+			attempts = one.Attempts
+		}
+		if !f.takes(r, attempts) {
 			continue
 		}
 		if bytes += len(r.Call.Data); f.Bytes > 0 && bytes > f.Bytes {
@@ -202,7 +223,10 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		}
 		s.slots[b.Account][add.Index] = &memorySlot{Slot: add, at: time.Now()}
 		if add.Intent != nil {
-			s.byID[*add.Intent].Index, s.byID[*add.Intent].Refusal = new(add.Index), Refusal{}
+			in := s.byID[*add.Intent]
+			in.Index, in.Last, in.Refusal = new(add.Index), Change{Index: add.Index, Hash: add.Attempts[len(add.Attempts)-1].Hash}, Refusal{}
+			in.Version++
+			s.tell(in, ToldNonce)
 		}
 	}
 	for _, add := range b.Attempts {
@@ -212,6 +236,8 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 	for _, r := range b.Rejects {
 		if in := s.byID[r.Intent]; in.waitsForSlot() {
 			in.Fate, in.Why = Rejected, r.Why
+			in.Version++
+			s.tell(in, ToldRejected)
 		}
 	}
 	for _, h := range b.Held {
@@ -261,12 +287,14 @@ func (s *Memory) change(t fence.Token, b Batch, c Change) {
 	if t.Epoch < one.epoch || t.Epoch == one.epoch && b.Number <= one.write {
 		return // it comes late
 	}
+	was := one.last
 	one.last, one.at, one.epoch, one.write = c, time.Now(), t.Epoch, b.Number
 	if one.Intent == nil {
 		return
 	}
 	r := s.byID[*one.Intent]
 	r.Last, r.Fate = c, c.Intent
+	r.Version++
 	switch c.Intent {
 	case Open:
 		r.Why = cmp.Or(c.Why, r.Why)
@@ -281,4 +309,24 @@ func (s *Memory) change(t fence.Token, b Batch, c Change) {
 			r.Fate = Cancelled
 		}
 	}
+	kind := c.tells(was)
+	if c.Intent == Again && r.Fate == Cancelled {
+		kind = ToldFinal
+	}
+	s.tell(r, kind)
+}
+
+// tell tells of an intent as it is now.
+func (s *Memory) tell(r *Record, kind Kind) {
+	if s.Told == nil || kind == "" {
+		return
+	}
+	e := Event{Intent: r.ID, Account: r.Account, Version: r.Version, Kind: kind, At: s.now(), Fate: r.Fate, Index: r.Index}
+	if r.Index != nil {
+		e.Hash, e.Block, e.Failed = r.Last.Hash, r.Last.Block, r.Last.Failed
+	}
+	if r.Fate == Rejected {
+		e.Why = r.Why
+	}
+	s.Told(e)
 }

@@ -127,6 +127,7 @@ func (s *Memory) hold(h Held) {
 	if !r.waitsForSlot() {
 		return
 	}
+	r.Version++
 	since := r.Refusal.Since
 	if r.Refusal = h.Refusal; h.Refusal.Times == 1 || since.After(now) { // a clock that was ahead was wrong
 		since = now

@@ -14,11 +14,15 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	pendingtest.Exercise(t, func(*testing.T) pendingtest.Fixture {
 		current := fence.Token{Scope: "s", Epoch: 2, Holder: "a"}
-		passed := time.Duration(0)
+		passed, told := time.Duration(0), []pending.Event(nil)
 		return pendingtest.Fixture{
 			Current: current, Stale: fence.Token{Scope: "s", Epoch: 1, Holder: "b"},
 			Pass: func(_ *testing.T, d time.Duration) { passed += d },
-			Store: &pending.Memory{Now: func() time.Time { return time.Now().Add(passed) }, Fence: func(t fence.Token) error {
+			Events: func(*testing.T) []pending.Event {
+				defer func() { told = nil }()
+				return told
+			},
+			Store: &pending.Memory{Told: func(e pending.Event) { told = append(told, e) }, Now: func() time.Time { return time.Now().Add(passed) }, Fence: func(t fence.Token) error {
 				if t.Epoch != current.Epoch {
 					return fence.ErrStale
 				}

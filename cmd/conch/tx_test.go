@@ -259,6 +259,8 @@ func TestTxUsage(t *testing.T) {
 		{"tx", 2, []string{"send, show, list, cancel"}},
 		{"tx send --to 0x00", 2, []string{"--account"}},
 		{"tx show", 2, []string{"one ID"}},
+		{"tx show 1 --wait --until done", 2, []string{"--until done", "final, in_block and nonce"}},
+		{"tx show 1 --until nonce", 2, []string{"add --wait"}},
 		{"tx list --node ftp://x", 2, []string{"--node"}},
 		{"tx list --node http://127.0.0.1:1", 1, []string{"no node answers", "--node"}},
 		{"tx list --node http://conch.example:7070 --token-file " + token, 2, []string{"in the clear", "https"}},

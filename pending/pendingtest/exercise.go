@@ -32,6 +32,8 @@ type Fixture struct {
 	Current, Stale fence.Token
 	// Pass lets time pass for what the store has noted of refused intents.
 	Pass func(t *testing.T, d time.Duration)
+	// Events returns what has been told since it was last called, in the order in which it was.
+	Events func(t *testing.T) []pending.Event
 }
 
 // Account is the account whose transactions the suite stores.
@@ -79,6 +81,8 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"TheHeightOfTheNewest":        theHeightOfTheNewestIsLoaded,
 		"OlderOnesAreRuns":            olderOnesAreRuns,
 		"ARangeOfSlots":               aRangeOfSlots,
+		"TheVersionGrows":             theVersionGrows,
+		"WhatIsTold":                  whatIsTold,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
@@ -33,6 +34,18 @@ func listsAndCounts(t *testing.T, f Fixture) {
 		{pending.Filter{Most: 9, Standing: pending.Queued}, "[waits]"},
 		{pending.Filter{Most: 9, Standing: "open"}, "[sent]"},
 		{pending.Filter{Most: 9, Standing: "done", State: "finalized"}, "[done]"},
+		{pending.Filter{Most: 9, Key: "sent"}, "[sent]"},
+		{pending.Filter{Most: 9, Key: "sent", Standing: "done"}, "[]"},
+		{pending.Filter{Most: 9, Account: Account, Index: new(uint64(1))}, "[sent]"},
+		{pending.Filter{Most: 9, Index: new(uint64(0))}, "[done]"},
+		{pending.Filter{Most: 9, Account: "somebody else's", Index: new(uint64(0))}, "[]"},
+		{pending.Filter{Most: 9, Hash: "1a"}, "[sent]"},
+		{pending.Filter{Most: 9, Hash: "1b"}, "[]"},
+		{pending.Filter{Most: 9, To: chain.Account(call(1).To)}, "[rejected waits sent done]"},
+		{pending.Filter{Most: 9, To: "x"}, "[]"},
+		{pending.Filter{Most: 9, Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, "[rejected waits sent done]"},
+		{pending.Filter{Most: 9, Since: time.Now().Add(time.Hour)}, "[]"},
+		{pending.Filter{Most: 9, Until: time.Now().Add(-time.Hour)}, "[]"},
 		{pending.Filter{Most: 9, Bytes: 1}, "[rejected waits sent done]"}, // none has data
 	} {
 		found, err := f.Store.List(t.Context(), c.filter)
@@ -43,6 +56,19 @@ func listsAndCounts(t *testing.T, f Fixture) {
 		if err != nil || fmt.Sprint(got) != c.want {
 			t.Errorf("%+v: got %v, error %v; want %s", c.filter, got, err, c.want)
 		}
+	}
+	paged, below := []string{}, uint64(0)
+	for range 5 { // one more than there are
+		found, err := f.Store.List(t.Context(), pending.Filter{Most: 1, Below: below})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range found {
+			paged, below = append(paged, names[r.ID]), r.Place
+		}
+	}
+	if fmt.Sprint(paged) != "[rejected waits sent done]" {
+		t.Errorf("page by page: got %v, want each once", paged)
 	}
 	for i, size := range []int{3, 5} {
 		in, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: fmt.Sprint("large ", i), Call: chain.Call{Data: make([]byte, size)}})

@@ -131,7 +131,8 @@ const insertIntents = `
 		 WHERE key = '' OR NOT EXISTS (SELECT FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND idempotency_key = a.key)
 		 ORDER BY place
 		    ON CONFLICT (chain, account, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
-		RETURNING *)
+		RETURNING *),
+	told AS (INSERT INTO conch.pending_events (chain, account, intent, version, kind) SELECT chain, account, id, version, 'accepted' FROM fresh ORDER BY seq)
 	SELECT '', ` + intentColumns + ` FROM fresh
 	 UNION ALL
 	SELECT a.key, i.* FROM asked a, LATERAL (

@@ -51,18 +51,29 @@ func (d *Database) Store(chainID, creator string) *Store {
 // Check returns an error that says why if this program cannot work with the tables.
 func (d *Database) Check(ctx context.Context) error { return Tables.Check(ctx, d.pools.Writers) }
 
-// Listen calls waits for each account that has something to do, on its own connection, until ctx
-// ends. After each connecting, also again, it calls missed: notifications may be lost.
-func (d *Database) Listen(ctx context.Context, waits func(id string, account chain.Account), missed func()) error {
-	return pg.Listen(ctx, d.cfg, []string{"pending_intent"}, pg.ListenFuncs{
-		Up: missed,
-		Notify: func(_, payload string) {
+// Heard is what Listen calls, one at a time. None may block.
+type Heard struct {
+	Waits func(id string, account chain.Account) // an account has something to do
+	Told  func()                                 // there are events
+	// Missed follows each connecting, also again: notifications may be lost.
+	Missed func()
+}
+
+// Listen reports what is notified, on its own connection, until ctx ends.
+func (d *Database) Listen(ctx context.Context, heard Heard) error {
+	return pg.Listen(ctx, d.cfg, []string{"pending_intent", "pending_event"}, pg.ListenFuncs{
+		Up: func() { heard.Missed(); heard.Told() },
+		Notify: func(channel, payload string) {
+			if channel == "pending_event" {
+				heard.Told()
+				return
+			}
 			var keys struct{ Chain, Account string }
 			if json.Unmarshal([]byte(payload), &keys) != nil {
 				return // not ours: any role may notify on any channel
 			}
 			if raw, err := chain.ParseHex(keys.Account); err == nil {
-				waits(keys.Chain, chain.Account(raw))
+				heard.Waits(keys.Chain, chain.Account(raw))
 			}
 		},
 	})

@@ -15,6 +15,7 @@
 //	pending_accounts      an account's scope, and the database history of its last work
 //	pending_floors        a nonce of each account below which every slot is final
 //	pending_holds         why no waiting intent of an account gets a slot
+//	pending_events        what is told of intents, written by the statements that make the changes
 //	archived_…            the finished rows of the first three, moved there
 //
 // The first attempt is not in its slot's row, although most slots have only one: each new state
@@ -52,7 +53,7 @@
 //
 // pending_tx_new and pending_tx_update carry the keys of a slot; of a statement with more than 16 slots of an account
 // the nonces from which and to which they are, and how many. pending_intent carries an account that has something to
-// do. Listeners read the rows themselves, and a poll finds what they missed.
+// do, and pending_event, without a payload, that there are events. Listeners read the rows themselves, and a poll finds what they missed.
 //
 // Sources: requirements S20, S23–S26.
 package pgstore

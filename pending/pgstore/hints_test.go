@@ -16,7 +16,7 @@ func TestAFullQueueOfNotificationsStopsNoWrite(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
 	ear := s.db.Connect(t)
-	run(t, ear, `LISTEN pending_tx_new; LISTEN pending_tx_update; LISTEN pending_intent`)
+	run(t, ear, `LISTEN pending_tx_new; LISTEN pending_tx_update; LISTEN pending_intent; LISTEN pending_event`)
 	// To fill the queue would take gigabytes.
 	run(t, s.conn, `SET allow_system_table_mods = on; ALTER FUNCTION pg_catalog.pg_notification_queue_usage() RENAME TO conch_test_usage;
 		CREATE FUNCTION pg_catalog.pg_notification_queue_usage() RETURNS float8 LANGUAGE sql VOLATILE AS 'SELECT 0.5::float8'`)

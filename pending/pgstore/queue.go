@@ -164,7 +164,7 @@ func (s *Store) queueHeld(batch *pgx.Batch, b pending.Batch) {
 	for _, h := range b.Held {
 		r := h.Refusal
 		batch.Queue(`
-			UPDATE conch.intents SET refusals = $2, held_cause = $3, held_why = $4, held_height = $5, held_nonce = $6,
+			UPDATE conch.intents SET version = version + 1, refusals = $2, held_cause = $3, held_why = $4, held_height = $5, held_nonce = $6,
 			       held_since = CASE WHEN $2 = 1 THEN clock_timestamp() ELSE least(held_since, clock_timestamp()) END,
 			       held_until = CASE WHEN $7::interval > '0' THEN clock_timestamp() + $7::interval END
 			 WHERE id = $1 AND nonce IS NULL AND fate = 'open'`,

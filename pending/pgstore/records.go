@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/conchhq/conch/chain"
-	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -31,7 +29,7 @@ func records(where string, last int) string {
 }
 
 const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,
-       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed, t.witnesses, t.waits`
+       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed, t.witnesses, t.waits, coalesce(t.version, i.version)`
 
 func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordWith(row) }
 
@@ -40,7 +38,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	var id pgtype.UUID
 	var from, to, data, hash, block []byte
 	var value pgtype.Numeric
-	var gas int64
+	var gas, version int64
 	var at time.Time
 	var nonce, number *int64
 	var fate string
@@ -55,13 +53,13 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	columns := []any{
 		&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &at,
 		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed,
-		&witnesses, &waits, &heldBy, &held, &since,
+		&witnesses, &waits, &version, &heldBy, &held, &since,
 	}
 	columns = append(append(columns, last.columns()...), &seq)
 	if err = row.Scan(append(columns, after...)...); err != nil {
 		return r, err
 	}
-	r.ID, r.Account, r.Created = id.Bytes, chain.Account(from), at
+	r.ID, r.Account, r.Created, r.Version, r.Place = id.Bytes, chain.Account(from), at, uint64(version), uint64(seq)
 	r.Call = chain.Call{To: to, Value: integer(value), Data: data, Gas: uint64(gas)}
 	if nonce != nil {
 		index := uint64(*nonce)
@@ -99,31 +97,6 @@ func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) 
 	}
 	return r, err
 }
-
-// List returns the newest intents that the filter selects, newest first. It may read all rows, so
-// only two lists are read at once.
-func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, error) {
-	select {
-	case s.db.lists <- struct{}{}:
-		defer func() { <-s.db.lists }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	rows, err := s.db.pools.Readers.Query(ctx, listRecords, s.cfg.Chain, notNull([]byte(f.Account)), f.State, f.Standing, f.Most, f.Bytes)
-	if err != nil {
-		return nil, s.db.pools.Locked(ctx, err)
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (pending.Record, error) {
-		var bytes int64
-		return scanRecordWith(row, &bytes)
-	})
-}
-
-var listRecords = `SELECT * FROM (
-	SELECT r.*, sum(octet_length(r.data)) OVER (ORDER BY r.seq DESC) AS bytes FROM (` +
-	records(`i.chain = $1 AND ($2 = ''::bytea OR i.account = $2) AND ($3 = '' OR t.state = $3)
-		   AND ($4 = '' OR $4 = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END)`, 5) + `) r) w
-	 WHERE $6::bigint = 0 OR w.bytes <= $6 ORDER BY w.seq DESC`
 
 // Unfinished returns the account's intents that have not ended and whose keys begin with a prefix, the oldest first. It
 // reads no finished rows.
@@ -173,22 +146,4 @@ func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) 
 	})
 	err = s.db.pools.Readers.SendBatch(ctx, &batch).Close()
 	return counts, err
-}
-
-// Cancel requests the cancellation of an intent, or returns [pending.ErrNotFound]. Without a slot
-// the intent is cancelled at once; with one the leader tries to fill the slot, which may be too
-// late. An intent that has ended stays so, even if the chain takes its end back.
-func (s *Store) Cancel(ctx context.Context, id pending.ID) error {
-	var found int64
-	var write pgx.Batch
-	write.Queue(pg.Durable)
-	// The update always writes, so that its commit waits for an earlier one that was not confirmed.
-	write.Queue(`
-		UPDATE conch.intents SET cancel = cancel OR fate = 'open', fate = CASE WHEN nonce IS NULL AND fate = 'open' THEN 'cancelled' ELSE fate END
-		 WHERE id = $1 AND chain = $2`, uuid(&id), s.cfg.Chain).Exec(func(tag pgconn.CommandTag) error { found = tag.RowsAffected(); return nil })
-	err := s.db.pools.Commit(ctx, &write)
-	if err == nil && found == 0 {
-		_, err = s.Get(ctx, id) // archived, or unknown
-	}
-	return err
 }

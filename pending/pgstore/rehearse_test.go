@@ -13,7 +13,7 @@ func TestARehearsalLeavesNothing(t *testing.T) {
 	ears := s.db.Connect(t)
 	run(t, ears, `LISTEN pending_tx_new`)
 	run(t, ears, `LISTEN pending_tx_update`)
-	run(t, ears, `LISTEN pending_intent`)
+	run(t, ears, `LISTEN pending_intent; LISTEN pending_event`)
 	d := opened(t, pg.Config{URL: s.db.URL, AppName: "rehearsal"}, 1)
 	for range 2 { // the second one does nothing
 		if err := d.Rehearse(t.Context()); err != nil {
@@ -22,7 +22,7 @@ func TestARehearsalLeavesNothing(t *testing.T) {
 	}
 	var rows int
 	if err := s.conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM conch.intents) + (SELECT count(*) FROM conch.pending_accounts)
-		+ (SELECT count(*) FROM conch.pending_transactions) + (SELECT count(*) FROM conch.pending_attempts)`).Scan(&rows); err != nil || rows != 0 {
+		+ (SELECT count(*) FROM conch.pending_events) + (SELECT count(*) FROM conch.pending_transactions) + (SELECT count(*) FROM conch.pending_attempts)`).Scan(&rows); err != nil || rows != 0 {
 		t.Errorf("%d rows are left, error %v; want 0", rows, err)
 	}
 	if known, err := d.Known(t.Context()); err != nil || known < 10 {

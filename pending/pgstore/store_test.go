@@ -63,8 +63,11 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	pendingtest.Exercise(t, func(t *testing.T) pendingtest.Fixture {
 		db := pgtest.New(t)
+		d := opened(t, db.Config(), 4)
+		tail := d.Tail(0)
 		return pendingtest.Fixture{
-			Store: opened(t, db.Config(), 4).Store("evm:1", "test"),
+			Store:  d.Store("evm:1", "test"),
+			Events: func(t *testing.T) []pending.Event { return events(t, tail) },
 			Pass: func(t *testing.T, d time.Duration) {
 				const age = `UPDATE conch.intents SET created_at = created_at - $1::interval, held_since = held_since - $1::interval, held_until = held_until - $1::interval`
 				if _, err := db.Connect(t).Exec(t.Context(), age, d); err != nil {
@@ -74,6 +77,26 @@ func TestStore(t *testing.T) {
 			Current: fence.Token{Scope: "s", Epoch: 2, Holder: "a"}, Stale: fence.Token{Scope: "s", Epoch: 1, Holder: "b"},
 		}
 	})
+}
+
+// events returns what a tail has that it has not returned yet.
+func events(t *testing.T, tail *pgstore.Tail) (all []pending.Event) {
+	t.Helper()
+	for {
+		found, err := tail.Next(t.Context(), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range found {
+			if e.Chain != "evm:1" {
+				t.Errorf("got the event %+v, want one of evm:1", e)
+			}
+			all = append(all, e.Event)
+		}
+		if len(found) < 3 {
+			return all
+		}
+	}
 }
 
 // An account belongs to one scope.
@@ -97,17 +120,22 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	up, woken, ended := make(chan struct{}, 9), make(chan string, 9), make(chan error, 1)
+	up, told, woken, ended := make(chan struct{}, 9), make(chan struct{}, 9), make(chan string, 9), make(chan error, 1)
 	go func() {
-		ended <- db.Listen(ctx, func(id string, account chain.Account) { woken <- id + " " + account.String() }, func() { up <- struct{}{} })
+		ended <- db.Listen(ctx, pgstore.Heard{
+			Waits: func(id string, account chain.Account) { woken <- id + " " + account.String() },
+			Told:  func() { told <- struct{}{} }, Missed: func() { up <- struct{}{} },
+		})
 	}()
 	wait(t, up)
+	wait(t, told) // there may be events
 	if _, err := db.Store("evm:1", "test").Accept(t.Context(), pending.Intent{Account: pendingtest.Account}); err != nil {
 		t.Fatal(err)
 	}
 	if got := wait(t, woken); got != "evm:1 "+pendingtest.Account.String() {
 		t.Errorf("woken for %q, want the account on evm:1", got)
 	}
+	wait(t, told)
 	cancel()
 	if err := wait(t, ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("Listen returned %v, want context.Canceled", err)

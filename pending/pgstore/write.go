@@ -79,8 +79,8 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		hashes = append(hashes, []byte(slot.Attempts[len(slot.Attempts)-1].Hash))
 	}
 	batch.Queue(`
-		INSERT INTO conch.pending_transactions (chain, account, nonce, intent, hash, since_block, creator)
-		SELECT $1, $2, n.nonce, n.intent, n.hash, n.since, $3
+		INSERT INTO conch.pending_transactions (chain, account, nonce, intent, hash, since_block, creator, version)
+		SELECT $1, $2, n.nonce, n.intent, n.hash, n.since, $3, coalesce((SELECT i.version + 1 FROM conch.intents i WHERE i.id = n.intent), 1)
 		  FROM unnest($4::bigint[], $5::uuid[], $6::bytea[], $7::bigint[]) AS n(nonce, intent, hash, since) ORDER BY n.nonce`,
 		s.cfg.Chain, []byte(b.Account), t.Holder, nonces, intents, hashes, since)
 	if intended == 0 {
@@ -90,10 +90,13 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	// must not have gaps. It may also have moved to the archive, which pending_given refuses.
 	batch.Queue(`
 		WITH given AS (
-			UPDATE conch.intents i SET nonce = n.nonce, refusals = 0, held_until = NULL, fate = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN i.fate ELSE 'overtaken' END
-			  FROM unnest($1::bigint[], $2::uuid[]) AS n(nonce, intent) WHERE i.id = n.intent
-			RETURNING i.id)
-		SELECT conch.pending_given((SELECT count(*) FROM given), $3)`, nonces, intents, int64(intended))
+			UPDATE conch.intents i SET nonce = n.nonce, refusals = 0, held_until = NULL, stuck = false, version = i.version + 1, fate = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN i.fate ELSE 'overtaken' END
+			  FROM unnest($1::bigint[], $2::uuid[], $4::bytea[]) AS n(nonce, intent, hash) WHERE i.id = n.intent
+			RETURNING i.chain, i.account, i.id, i.version, n.nonce, n.hash),
+		told AS (
+			INSERT INTO conch.pending_events (chain, account, intent, version, kind, nonce, hash)
+			SELECT g.chain, g.account, g.id, g.version, 'nonce', g.nonce, g.hash FROM given g)
+		SELECT conch.pending_given((SELECT count(*) FROM given), $3)`, nonces, intents, int64(intended), hashes)
 	batch.Queue(`
 		UPDATE conch.pending_accounts SET system_id = (conch.pending_history()).system_id, timeline = (conch.pending_history()).timeline
 		 WHERE chain = $1 AND account = $2
@@ -133,7 +136,7 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 		s.cfg.Chain, []byte(b.Account), nonces, numbers, hashes, signed, most, tips, gas, fillers)
 	if len(b.Attempts) > 0 {
 		batch.Queue(`
-			UPDATE conch.pending_transactions t SET hash = a.hash, updated_at = clock_timestamp()
+			UPDATE conch.pending_transactions t SET hash = a.hash, version = t.version + 1, updated_at = clock_timestamp()
 			  FROM (SELECT DISTINCT ON (nonce) $1::text AS chain, $2::bytea AS account, nonce, hash FROM unnest($3::bigint[], $4::bytea[])
 			          WITH ORDINALITY AS a(nonce, hash, place) ORDER BY nonce, place DESC OFFSET 0) a
 			 WHERE t.chain = a.chain AND t.account = a.account AND t.nonce = a.nonce AND CASE WHEN t.block_hash IS NULL THEN t.hash <> a.hash ELSE false END`,
@@ -143,7 +146,11 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 
 func (s *Store) queueRejects(batch *pgx.Batch, b pending.Batch) {
 	for _, r := range b.Rejects {
-		batch.Queue(`UPDATE conch.intents SET fate = 'rejected', why = $2 WHERE id = $1 AND nonce IS NULL AND fate = 'open'`,
+		batch.Queue(`
+			WITH ended AS (
+				UPDATE conch.intents SET fate = 'rejected', why = $2, version = version + 1 WHERE id = $1 AND nonce IS NULL AND fate = 'open' RETURNING *)
+			INSERT INTO conch.pending_events (chain, account, intent, version, kind, fate, why)
+			SELECT chain, account, id, version, 'rejected', fate, why FROM ended`,
 			uuid(&r.Intent), storable(r.Why))
 	}
 }
@@ -181,6 +188,9 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 // hardly any is in no block): it would read those rows first, and compare each with the whole
 // batch.
 //
+// Which event a change is depends on what the slot was before, which only the update sees: so it is a column. What becomes of an intent
+// that is detached depends on it, so it is told by the second update; all others are told by the first, without their intents.
+//
 // The condition on m alone follows from the one after it. The server checks it before it reads an
 // intent: a slot that gets into a block changes none.
 const changesSQL = `
@@ -197,7 +207,16 @@ const changesSQL = `
 			       state = c.state, block_hash = c.block, block_number = CASE WHEN c.block IS NOT NULL THEN c.number END,
 			       failed = c.failed, final = c.state IN ('finalized', 'usurped'), watched = c.state NOT IN ('finalized', 'usurped'),
 			       waits = c.waits, witnesses = CASE WHEN c.witness <> '' THEN ARRAY[c.witness, c.other] END,
-			       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp(), epoch = $3, write = $4
+			       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp(), epoch = $3, write = $4, version = t.version + 1,
+			       stuck = t.stuck AND c.block IS NULL OR c.state = 'finality_timeout',
+			       told = CASE WHEN t.intent IS NULL THEN ''
+			                   WHEN c.fate IN ('open', 'again') AND t.final THEN 'rewound'
+			                   WHEN c.fate NOT IN ('open', 'again') THEN
+			                       CASE WHEN t.final AND t.block_hash IS NOT DISTINCT FROM c.block AND t.failed = c.failed AND t.state = c.state THEN ''
+			                            WHEN c.fate = 'rejected' THEN c.fate ELSE 'final' END
+			                   WHEN t.block_hash IS NOT NULL AND (c.block IS NULL OR c.fate = 'again') THEN 'retracted'
+			                   WHEN c.fate = 'open' AND c.block IS DISTINCT FROM t.block_hash THEN 'in_block'
+			                   WHEN c.state = 'finality_timeout' AND t.state <> c.state THEN 'waiting' ELSE '' END
 			  FROM (SELECT $1::text AS chain, $2::bytea AS account, r.*, r.first AS low, r.last AS high, NULL::uuid AS intent, false AS final
 			          FROM spans r WHERE NOT looks
 			         UNION ALL
@@ -206,14 +225,26 @@ const changesSQL = `
 			                         WHERE chain = $1 AND account = $2 AND nonce BETWEEN r.first AND r.last OFFSET 0) was WHERE looks OFFSET 0) c
 			 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce BETWEEN c.low AND c.high
 			   AND CASE WHEN (t.epoch, t.write) < ($3, $4) THEN true ELSE false END
-			RETURNING t.nonce, c.fate, CASE WHEN c.fate = 'again' THEN c.intent ELSE t.intent END AS intent, c.final, c.why)
+			RETURNING t.nonce, t.version, t.told, c.fate, CASE WHEN c.fate = 'again' THEN c.intent ELSE t.intent END AS intent, c.final, c.why,
+			          t.hash, t.block_hash, t.block_number, t.failed),
+		fated AS (
 		UPDATE conch.intents i
 		   SET fate = CASE WHEN m.fate <> 'again' THEN m.fate WHEN i.cancel THEN 'cancelled' ELSE 'open' END,
 		       nonce = CASE WHEN m.fate = 'again' THEN NULL ELSE i.nonce END,
+		       version = CASE WHEN m.fate = 'again' THEN m.version ELSE i.version END,
 		       why = CASE WHEN m.fate NOT IN ('open', 'rejected') THEN '' WHEN m.why <> '' THEN m.why
 		                  WHEN i.why = '' AND m.fate = 'rejected' THEN $5 ELSE i.why END
 		  FROM moved m WHERE i.id = m.intent AND i.nonce = m.nonce AND (m.fate <> 'open' OR m.final OR m.why <> '')
-		   AND (i.fate <> m.fate AND (m.fate <> 'open' OR m.final) OR m.fate = 'open' AND m.why <> '' AND i.why <> m.why)`
+		   AND (i.fate <> m.fate AND (m.fate <> 'open' OR m.final) OR m.fate = 'open' AND m.why <> '' AND i.why <> m.why)
+		RETURNING i.id, m.version, m.fate AS said, i.fate, m.told)
+		INSERT INTO conch.pending_events (chain, account, intent, version, kind, fate, nonce, hash, block_hash, block_number, failed, why)
+		SELECT $1, $2, m.intent, m.version, m.told, m.fate, m.nonce, m.hash, m.block_hash, m.block_number, m.failed,
+		       CASE WHEN m.fate <> 'rejected' THEN '' WHEN m.why <> '' THEN m.why
+		            ELSE coalesce(nullif((SELECT w.why FROM conch.intents w WHERE w.id = m.intent), ''), $5) END
+		  FROM moved m WHERE m.told <> '' AND m.fate <> 'again'
+		 UNION ALL
+		SELECT $1, $2, f.id, f.version, CASE WHEN f.fate = 'cancelled' THEN 'final' ELSE f.told END, f.fate, NULL, NULL, NULL, NULL, false, ''
+		  FROM fated f WHERE f.said = 'again' AND (f.told <> '' OR f.fate = 'cancelled')`
 
 // queueFloor moves the nonce from which Load looks for slots that are not final, after the states have changed: down to
 // the lowest that has been written as not final, or up.

@@ -26,6 +26,10 @@ CREATE TABLE conch.intents (
     fate            text NOT NULL DEFAULT 'open' CHECK (fate IN ('open', 'done', 'cancelled', 'rejected')),
     why             text NOT NULL DEFAULT '',
     cancel          boolean NOT NULL DEFAULT false,         -- asked for; it may be too late
+    -- Raised by each change of what is told of it. While it has a slot, the slot's version stands for this one: so a block changes
+    -- no intent. Who changes an intent that has a slot raises the slot's too, and first.
+    version         bigint NOT NULL DEFAULT 1,
+    stuck           boolean NOT NULL DEFAULT false,         -- it was told that it waits for long for a slot
     -- Why it got no slot when it was tried. In relaxed order it is put off meanwhile, and others pass it: then it no longer
     -- waits but is put off, in an index of its own, so that neither is ever read past the other.
     refusals        int NOT NULL DEFAULT 0,                 -- in a row, for the same cause
@@ -142,6 +146,9 @@ CREATE TABLE conch.pending_transactions (
     write        bigint NOT NULL DEFAULT 0,
     witnesses    text[],                                    -- NULL until two endpoints have called it final
     waits        text NOT NULL DEFAULT '',                  -- why
+    version      bigint NOT NULL DEFAULT 1,                 -- of its intent
+    stuck        boolean NOT NULL DEFAULT false,            -- it was told that it waits for long for a block, or for finality
+    told         text NOT NULL DEFAULT '',                  -- the event that the last change was; empty: it was none
     PRIMARY KEY (chain, account, nonce)
 ) WITH (fillfactor = 35);                                   -- room for a block's state and the final one, longer by two witnesses, in place
 
@@ -159,6 +166,9 @@ CREATE TABLE conch.pending_attempts (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (chain, account, nonce, n)
 );
+
+-- By any hash that was signed its intent is found. What hashes have in order is of no use: an index of their own hashes is smaller.
+CREATE INDEX pending_attempts_hash ON conch.pending_attempts USING hash (hash);
 
 -- Why no waiting intent of an account gets a slot; an empty why says that nothing is known.
 --
@@ -282,16 +292,66 @@ END $$;
 CREATE TRIGGER intents_cancelled AFTER UPDATE ON conch.intents
     FOR EACH ROW WHEN (NEW.cancel AND NOT OLD.cancel) EXECUTE FUNCTION conch.notify_cancel();
 
+-- What is told of intents: each row is written by the statement that makes the change, so that neither is ever without the other, and
+-- has what a receiver is told, since the intent may have changed again before it is read. Whoever passes events on reads them from here
+-- by their ids, and keeps for itself how far it has come, and what of it a receiver has confirmed. Rows never change.
+--
+-- The ids are drawn in the order of the versions of one intent, and are committed in that order: the statement holds the row that it has
+-- changed. Those of different intents may become visible in any order: a reader that has seen id 10 may still get id 9. A writer draws
+-- an id after it has its transaction's number. So once that of a transaction which began later than a reader found 9 missing is below
+-- pg_snapshot_xmin, 9 is there, or never will be.
+CREATE TABLE conch.pending_events (
+    id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at           timestamptz NOT NULL DEFAULT clock_timestamp(),
+    chain        text COLLATE "C" NOT NULL,
+    account      bytea NOT NULL,
+    intent       uuid NOT NULL,
+    version      bigint NOT NULL,
+    kind         text NOT NULL CHECK (kind IN ('accepted', 'nonce', 'in_block', 'retracted', 'final', 'rejected', 'rewound', 'waiting')),
+    fate         text NOT NULL DEFAULT 'open',
+    nonce        bigint,
+    hash         bytea,
+    block_hash   bytea,
+    block_number bigint,
+    failed       boolean NOT NULL DEFAULT false,
+    why          text NOT NULL DEFAULT ''
+);
+
+-- It is not told which events there are: readers fetch the rows.
+CREATE FUNCTION conch.notify_events() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM pg_notify('pending_event', '') WHERE pg_notification_queue_usage() < 0.5;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER pending_told AFTER INSERT ON conch.pending_events FOR EACH STATEMENT EXECUTE FUNCTION conch.notify_events();
+
+-- trim deletes the oldest events if they are older than that, at most so many. It has its owner's rights: a node has no right to delete
+-- an event that somebody has still to be told of.
+CREATE FUNCTION conch.pending_trim(older interval, most int) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    n int;
+BEGIN
+    DELETE FROM conch.pending_events e
+     WHERE e.id = ANY (ARRAY(SELECT o.id FROM conch.pending_events o ORDER BY o.id LIMIT most FOR UPDATE SKIP LOCKED))
+       AND e.at < clock_timestamp() - older;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    RETURN n;
+END $$;
+REVOKE ALL ON FUNCTION conch.pending_trim(interval, int) FROM PUBLIC;
+
 -- What is finished may be moved out of the way: the same rows in tables that nobody
 -- writes to. Idempotency keys count there as well.
 CREATE TABLE conch.archived_intents (LIKE conch.intents, PRIMARY KEY (id), UNIQUE (chain, account, idempotency_key));
-ALTER TABLE conch.archived_intents DROP COLUMN waits, DROP COLUMN put_off, DROP COLUMN cancelling, DROP COLUMN slotless, DROP COLUMN refusals,
+ALTER TABLE conch.archived_intents DROP COLUMN waits, DROP COLUMN put_off, DROP COLUMN stuck, DROP COLUMN cancelling, DROP COLUMN slotless, DROP COLUMN refusals,
     DROP COLUMN held_cause, DROP COLUMN held_why, DROP COLUMN held_since, DROP COLUMN held_until, DROP COLUMN held_height, DROP COLUMN held_nonce;
 CREATE INDEX archived_intents_seq ON conch.archived_intents (seq);
 CREATE INDEX archived_intents_own ON conch.archived_intents (chain, account, seq) WHERE pg_catalog.starts_with(idempotency_key, 'conch:');
 CREATE TABLE conch.archived_transactions (LIKE conch.pending_transactions, PRIMARY KEY (chain, account, nonce));
-ALTER TABLE conch.archived_transactions DROP COLUMN epoch, DROP COLUMN write;
+ALTER TABLE conch.archived_transactions DROP COLUMN epoch, DROP COLUMN write, DROP COLUMN told, DROP COLUMN stuck;
 CREATE TABLE conch.archived_attempts (LIKE conch.pending_attempts, PRIMARY KEY (chain, account, nonce, n));
+CREATE INDEX archived_attempts_hash ON conch.archived_attempts USING hash (hash);
 
 -- archive moves the oldest of an account's finished transactions, and of its intents
 -- that ended without one, if they are older than that: at most so many of each. The
@@ -331,11 +391,11 @@ BEGIN
     SELECT g.chain, g.account, g.nonce, g.n, g.hash, g.signed, g.fee_max, g.fee_tip, g.gas, g.filler, g.created_at FROM gone g;
     WITH gone AS (DELETE FROM conch.pending_transactions t
          WHERE t.chain = pending_archive.chain AND t.account = pending_archive.account AND t.nonce = ANY (nonces) RETURNING t.*)
-    INSERT INTO conch.archived_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, failed, final, since_block, creator, created_at, updated_at, witnesses, waits)
-    SELECT g.chain, g.account, g.nonce, g.intent, g.hash, g.watched, g.state, g.block_hash, g.block_number, g.failed, g.final, g.since_block, g.creator, g.created_at, g.updated_at, g.witnesses, g.waits FROM gone g;
+    INSERT INTO conch.archived_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, failed, final, since_block, creator, created_at, updated_at, witnesses, waits, version)
+    SELECT g.chain, g.account, g.nonce, g.intent, g.hash, g.watched, g.state, g.block_hash, g.block_number, g.failed, g.final, g.since_block, g.creator, g.created_at, g.updated_at, g.witnesses, g.waits, g.version FROM gone g;
     WITH gone AS (DELETE FROM conch.intents i WHERE i.id = ANY (ids) RETURNING i.*)
-    INSERT INTO conch.archived_intents (id, seq, chain, account, idempotency_key, to_account, value, data, gas, creator, created_at, nonce, fate, why, cancel)
-    SELECT g.id, g.seq, g.chain, g.account, g.idempotency_key, g.to_account, g.value, g.data, g.gas, g.creator, g.created_at, g.nonce, g.fate, g.why, g.cancel FROM gone g;
+    INSERT INTO conch.archived_intents (id, seq, chain, account, idempotency_key, to_account, value, data, gas, creator, created_at, nonce, fate, why, cancel, version)
+    SELECT g.id, g.seq, g.chain, g.account, g.idempotency_key, g.to_account, g.value, g.data, g.gas, g.creator, g.created_at, g.nonce, g.fate, g.why, g.cancel, g.version FROM gone g;
     RETURN greatest(cardinality(nonces), cardinality(ids));
 END $$;
 REVOKE ALL ON FUNCTION conch.pending_archive(text, bytea, interval, int) FROM PUBLIC;

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 const (
@@ -42,6 +43,7 @@ type Board struct {
 	lost    map[choice]uint64 // of each kind and subject the newest that is no more among them; there are few, as the configuration says
 	bytes   int               // that they hold
 	readers map[*noticeReader]struct{}
+	left    time.Time // when the last one has left
 }
 
 type posted struct {
@@ -177,6 +179,24 @@ func (b *Board) forgot(c choice, after uint64) bool {
 	return false
 }
 
+// lingers is for how long a reader counts as one that has left: its client may come back and resume.
+const lingers = time.Minute
+
+// Heard reports whether anybody may want notices of a kind: a service that has to look for them saves the trouble.
+func (b *Board) Heard(kind string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.left.IsZero() && time.Since(b.left) < lingers {
+		return true
+	}
+	for r := range b.readers {
+		if r.kind == "" || r.kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
 func (b *Board) leave(r *noticeReader) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,6 +206,7 @@ func (b *Board) leave(r *noticeReader) {
 // drop removes a reader and closes its channel. It needs the lock.
 func (b *Board) drop(r *noticeReader) {
 	if _, in := b.readers[r]; in {
+		b.left = time.Now()
 		delete(b.readers, r)
 		close(r.notices)
 	}

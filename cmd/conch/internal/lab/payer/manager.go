@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/pgstore"
 )
 
 // Callers is how many goroutines have intents accepted at once.
@@ -61,7 +62,8 @@ func (p *Payer) Send(ctx context.Context, gate *fence.Gate, token fence.Token) (
 	go func() {
 		defer close(s.ended)
 		defer stopListening()
-		go func() { _ = p.tables.Listen(ctx, func(string, chain.Account) { s.manager.Wake() }, s.manager.Wake) }()
+		heard := pgstore.Heard{Waits: func(string, chain.Account) { s.manager.Wake() }, Told: func() {}, Missed: s.manager.Wake}
+		go func() { _ = p.tables.Listen(ctx, heard) }()
 		s.trouble(s.manager.Lead(ctx, gate, token))
 	}()
 	return s, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
 )
@@ -23,6 +24,7 @@ type accounts struct {
 	log      *slog.Logger
 	database *pgmint.Config // nil in standalone mode: transactions are kept in memory
 	managers *managers      // woken by the database
+	news     *news
 	beside   func(f func()) // runs f in a goroutine that the node waits for
 	over     context.Context
 
@@ -61,9 +63,11 @@ func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 		}
 		reg.db = db
 		reg.beside(func() {
-			_ = db.Listen(reg.over, reg.managers.wake, reg.managers.wakeAll) // ends with the node
+			_ = db.Listen(reg.over, pgstore.Heard{Waits: reg.managers.wake, Told: reg.news.rung.Ring, Missed: reg.managers.wakeAll}) // ends with the node
 		})
+		reg.beside(func() { reg.news.follow(reg.over, db) })
 		reg.beside(func() { reg.repair(db) })
+		reg.beside(func() { reg.tend(db) })
 		reg.beside(func() {
 			reg.checkTables(db)
 			db.KeepWarm(reg.over)
@@ -78,7 +82,7 @@ func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 		default:
 			reg.log.Warn("standalone: transactions are kept in memory, and a crash loses all of them, those that were sent included",
 				slog.String("chain", id))
-			reg.stores[id] = &pending.Memory{}
+			reg.stores[id] = &pending.Memory{Told: func(e pending.Event) { reg.news.pass(id, e, false) }}
 		}
 	}
 	return func() {
@@ -114,6 +118,34 @@ func (reg *accounts) repair(db *pgstore.Database) {
 		}
 		for _, a := range waiting {
 			reg.managers.wake(a.Chain, a.Account)
+		}
+	}
+}
+
+const (
+	eventsKept  = 7 * 24 * time.Hour // longer than anybody is tried to be told of them
+	trimEvery   = time.Minute
+	stuckAfter  = 5 * time.Minute
+	stuckBatch  = 500
+	trimBatch   = 5000
+	trimAtLeast = time.Second // between two batches
+)
+
+// tend tells what waits for long in the accounts that this node leads, and deletes old events. It ends with the node.
+func (reg *accounts) tend(db *pgstore.Database) {
+	for rest := trimEvery; pause.For(reg.over, rest) == nil; {
+		rest = trimEvery
+		leading := reg.managers.accounts()
+		if len(leading) == 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(reg.over, checkPatience)
+		for _, a := range leading {
+			_ = db.TellStuck(ctx, a, stuckAfter, stuckBatch) // the next minute tries again
+		}
+		gone, err := db.TrimEvents(ctx, eventsKept, trimBatch)
+		if cancel(); err == nil && gone == trimBatch {
+			rest = trimAtLeast
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,19 +34,29 @@ type api struct {
 	log          *slog.Logger
 	lists        chan struct{} // has an element for each list being answered
 	looks        chan struct{} // has an element for each transaction being looked up
-	patience     time.Duration // how long one request waits for the database
+	lookups      chan struct{} // likewise, for requests that wait
+	news         *news
+	over         context.Context // ends with the node
+	patience     time.Duration   // how long one request waits for the database
 }
 
-func newAPI(all *transactions, log *slog.Logger) *api {
-	return &api{transactions: all, log: log, lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), patience: webPatience}
+func newAPI(s *service, log *slog.Logger) *api {
+	a := &api{
+		transactions: s.transactions, log: log, news: s.news, over: s.frame.Over, patience: webPatience,
+		lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), lookups: make(chan struct{}, mostLookups),
+	}
+	if a.over == nil {
+		a.over = context.Background()
+	}
+	return a
 }
 
 func (a *api) routes() []web.Route {
 	const one = pathTransactions + "/{id}"
 	return []web.Route{
 		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxCall, Keyed: true, Serve: a.postTransaction},
-		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"account", "state", "fate", "limit"}, Serve: a.getTransactions},
-		{Method: http.MethodGet, Path: one, Serve: a.getTransaction},
+		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"account", "state", "fate", "key", "hash", "nonce", "to", "since", "until", "cursor", "limit"}, Serve: a.getTransactions},
+		{Method: http.MethodGet, Path: one, Query: []string{"wait", "until", "version"}, Serve: a.getTransaction},
 		{Method: http.MethodPost, Path: one + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
 	}
 }
@@ -144,13 +153,21 @@ type datedTransaction struct {
 }
 
 func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
-	at := time.Now()
-	t, err := a.look(r)
+	p, err := asked(r)
 	if err != nil {
 		return err
 	}
-	a.transactions.explain(r.Context(), &t)
-	return web.Answer(w, http.StatusOK, datedTransaction{at.UTC(), t})
+	d := dated{at: time.Now()}
+	if p.wait > 0 {
+		d, err = a.await(w, r, p)
+	} else {
+		d.Transaction, err = a.look(r)
+	}
+	if err != nil {
+		return err
+	}
+	a.transactions.explain(r.Context(), &d.Transaction)
+	return web.Answer(w, http.StatusOK, datedTransaction{d.at.UTC(), d.Transaction})
 }
 
 func (a *api) look(r *http.Request) (t Transaction, err error) {
@@ -176,44 +193,6 @@ func place(places chan struct{}) (leave func(), err error) {
 	default:
 		return nil, notAccepted(errBusy)
 	}
-}
-
-func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
-	wanted, err := selection(r)
-	if err != nil {
-		return err
-	}
-	leave, err := place(a.lists)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	ctx, cancel := a.patient(r)
-	defer cancel()
-	at := time.Now()
-	found, err := a.transactions.list(ctx, wanted)
-	if err != nil {
-		return notAccepted(err)
-	}
-	return web.Answer(w, http.StatusOK, struct {
-		AsOf         time.Time     `json:"as_of"`
-		Transactions []Transaction `json:"transactions"`
-	}{at.UTC(), append([]Transaction{}, found...)})
-}
-
-func selection(r *http.Request) (wanted Selection, err error) {
-	q := r.URL.Query()
-	wanted = Selection{Account: q.Get("account"), State: q.Get("state"), Fate: q.Get("fate")}
-	if wanted.Most, err = web.Limit(r); err != nil {
-		return wanted, err
-	}
-	if q.Has("state") && !slices.Contains(pending.Statuses(), wanted.State) {
-		return wanted, web.Failf(http.StatusBadRequest, "state = %q is none of %v", wanted.State, pending.Statuses()).Wrong("state")
-	}
-	if q.Has("fate") && !slices.Contains(pending.Standings(), wanted.Fate) {
-		return wanted, web.Failf(http.StatusBadRequest, "fate = %q is none of %v", wanted.Fate, pending.Standings()).Wrong("fate")
-	}
-	return wanted, nil
 }
 
 // cancelTransaction stores the cancellation and answers with the transaction as it is then. It is

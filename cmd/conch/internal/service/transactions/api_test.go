@@ -41,6 +41,7 @@ type fakeStore struct {
 	hung          chan struct{} // gets an element for each call that hangs; nil: none
 
 	mu    sync.Mutex
+	looks int // calls of Get
 	asked []pending.Intent
 	lists []pending.Filter
 }
@@ -50,16 +51,16 @@ func newFakeStore() *fakeStore {
 	return &fakeStore{kept: map[pending.ID]pending.Record{
 		first: {
 			Intent: pending.Intent{ID: first, Account: payerAccount.Address, Key: "k", Call: chain.Call{Value: big.NewInt(5)}, Creator: "node-1", Created: time.Unix(1, 0)},
-			Fate:   pending.Done, Index: &nonce,
+			Fate:   pending.Done, Index: &nonce, Version: 9, Place: 48,
 			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Witnesses: [2]string{"https://a", "https://b"}},
 		},
 		second: {
-			Intent: pending.Intent{ID: second, Account: payerAccount.Address, Created: time.Unix(2, 0)},
-			Hold:   pending.Hold{Intent: first, Why: "it cannot pay"}, HoldSince: time.Unix(3, 0),
+			Intent: pending.Intent{ID: second, Account: payerAccount.Address, Created: time.Unix(2, 0)}, Version: 1,
+			Hold: pending.Hold{Intent: first, Why: "it cannot pay"}, HoldSince: time.Unix(3, 0),
 		},
 		third: {
 			Intent: pending.Intent{ID: third, Account: payerAccount.Address, Call: chain.Call{Data: []byte{1}, Gas: 70_000}, Created: time.Unix(3, 0)},
-			Fate:   pending.Done, Index: &nonce,
+			Fate:   pending.Done, Index: &nonce, Version: 4,
 			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Failed: true},
 		},
 	}}
@@ -96,7 +97,10 @@ func (f *fakeStore) Accept(ctx context.Context, in pending.Intent) (pending.Inte
 }
 
 func (f *fakeStore) Get(ctx context.Context, id pending.ID) (pending.Record, error) {
+	f.mu.Lock()
+	f.looks++
 	r, known := f.kept[id]
+	f.mu.Unlock()
 	if !known {
 		return r, pending.ErrNotFound
 	}
@@ -149,7 +153,7 @@ func newWorld() *world {
 		}
 		return w.reason, w.fault
 	})
-	w.api = newAPI(s.transactions, log)
+	w.api = newAPI(s, log)
 	return w
 }
 
@@ -215,7 +219,7 @@ var transactionAnswers = []exchange{
 	{Name: "too many callers", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 	{Name: "the database hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
 
-	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","outcome":"succeeded","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
+	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","version":9,"account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","outcome":"succeeded","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
 	{Name: "one without a nonce", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
 	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"waiting_for":{"reason":"behind transaction ` + firstID + `: it cannot pay","intent":"` + firstID + `","since":"1970-01-01T00:00:03Z"},"nonce":null,"hash":null,"block":null,"witnesses":null`},
 	{Name: "one that has not ended", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"fate":"queued","outcome":null`},
@@ -223,10 +227,34 @@ var transactionAnswers = []exchange{
 	{Name: "one that has reverted with dangerous words", Given: func(w *world) { w.reason = "a\x1b[2J\u202eb" + strings.Repeat("c", 400) }, Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"reason":"a\\u001b[2J\\u202eb` + strings.Repeat("c", 283) + `","replayed_at":8}`},
 	{Name: "one that has reverted, nobody can say why", Given: func(w *world) { w.fault = errors.New("missing trie node") }, Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"unknown":"missing trie node","replayed_at":8}`},
 	{Name: "one that has reverted, and would not again", Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"unknown":"the call does not fail on the state before its block`},
+	{Name: "one that has ended is not waited for", Ask: "GET " + toTX + "/" + firstID + "?wait=60s&until=final", Status: 200, Want: `"outcome":"succeeded"`},
+	{Name: "one that has ended has passed a block", Ask: "GET " + toTX + "/" + firstID + "?wait=60s&until=in_block", Status: 200, Want: `"outcome":"succeeded"`},
+	{Name: "a newer version is not waited for", Ask: "GET " + toTX + "/" + firstID + "?wait=60s&until=any&version=8", Status: 200, Want: `"version":9`},
+	{Name: "a wait that is over", Ask: "GET " + toTX + "/" + secondID + "?wait=1ms&until=nonce", Status: 200, Want: `"fate":"queued"`},
+	{Name: "a wait for any change that is over", Ask: "GET " + toTX + "/" + firstID + "?wait=1ms&until=any", Status: 200, Want: `"version":9`},
+	{Name: "a long wait", Ask: "GET " + toTX + "/" + firstID + "?wait=61s", Status: 400, Want: `"field":"wait"`},
+	{Name: "a wait without a unit", Ask: "GET " + toTX + "/" + firstID + "?wait=30", Status: 400, Want: `"field":"wait"`},
+	{Name: "until something else", Ask: "GET " + toTX + "/" + firstID + "?wait=1s&until=done", Status: 400, Want: `"field":"until"`},
+	{Name: "a version that is none", Ask: "GET " + toTX + "/" + firstID + "?until=any&version=-1", Status: 400, Want: `"field":"version"`},
+	{Name: "waiting for an unknown id", Ask: "GET " + toTX + "/x?wait=1s", Status: 404, Want: "unknown-transaction"},
+	{Name: "waiting, no database", Given: databaseAway, Ask: "GET " + toTX + "/" + firstID + "?wait=1s", Status: 503, Want: "database-unavailable"},
+	{Name: "waiting, the database hangs", Given: databaseHangs, Ask: "GET " + toTX + "/" + firstID + "?wait=1s", Status: 504},
+	{Name: "too many wait", Given: func(w *world) { w.api.news.places = 0 }, Ask: "GET " + toTX + "/" + firstID + "?wait=1s", Status: 503, Want: "too-many-waits", Sends: "Retry-After: 1"},
 	{Name: "an unknown id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
 	{Name: "one, no database", Given: databaseAway, Ask: "GET " + toTX + "/" + firstID, Status: 503, Want: "database-unavailable"},
 	{Name: "one, the database hangs", Given: databaseHangs, Ask: "GET " + toTX + "/" + firstID, Status: 504},
 	{Name: "all", Ask: "GET " + toTX + "?account=payer&state=finalized&fate=done&limit=7", Status: 200, Want: `"transactions":[{`},
+	{Name: "by all that there is", Ask: "GET " + toTX + "?account=payer&key=k&nonce=3&hash=0xab&to=0x00000000000000000000000000000000000000aa&since=1970-01-01T00:00:00Z&until=2026-01-01T00:00:00Z&cursor=zz", Status: 200, Want: `"next":null`},
+	{Name: "a page", Ask: "GET " + toTX + "?limit=1", Status: 200, Want: `"next":"1c"`},
+	{Name: "a key of nobody's", Ask: "GET " + toTX + "?key=k", Status: 400, Want: "name the account too"},
+	{Name: "a nonce of nobody's", Ask: "GET " + toTX + "?nonce=3", Status: 400, Want: "name the account too"},
+	{Name: "an empty key", Ask: "GET " + toTX + "?account=payer&key=", Status: 400, Want: `"field":"key"`},
+	{Name: "a key that cannot be", Ask: "GET " + toTX + "?account=payer&key=a%00b", Status: 400, Want: `"field":"key"`},
+	{Name: "a nonce below 0", Ask: "GET " + toTX + "?account=payer&nonce=-1", Status: 400, Want: `"field":"nonce"`},
+	{Name: "a hash without digits", Ask: "GET " + toTX + "?hash=0x", Status: 400, Want: `"field":"hash"`},
+	{Name: "a receiver that is none", Ask: "GET " + toTX + "?to=0x01", Status: 400, Want: `"field":"to"`},
+	{Name: "a time without a zone", Ask: "GET " + toTX + "?since=2026-01-01T00:00:00", Status: 400, Want: `"field":"since"`},
+	{Name: "an invented cursor", Ask: "GET " + toTX + "?cursor=-", Status: 400, Want: `"field":"cursor"`},
 	{Name: "too many", Ask: "GET " + toTX + "?limit=1001", Status: 400, Want: "limit"},
 	{Name: "an unknown state", Ask: "GET " + toTX + "?state=lost", Status: 400, Want: "state"},
 	{Name: "an empty fate", Ask: "GET " + toTX + "?fate=", Status: 400, Want: "fate"},
@@ -341,7 +369,11 @@ func TestRequestsAndSelectionsArriveWhole(t *testing.T) {
 // The document lists the states and fates that the code has.
 func TestDocumentedWordsOfTransactions(t *testing.T) {
 	s := webtest.Read(t, openAPI)
-	for name, words := range map[string][]string{"TransactionState": pending.Statuses(), "Fate": pending.Standings(), "Outcome": pending.Outcomes()} {
+	var kinds []string
+	for _, kind := range pending.Kinds() {
+		kinds = append(kinds, string(kind))
+	}
+	for name, words := range map[string][]string{"TransactionState": pending.Statuses(), "Fate": pending.Standings(), "Outcome": pending.Outcomes(), "TransactionEventKind": kinds} {
 		if got := fmt.Sprint(s.At(s.Root(), "components", "schemas", name, "enum")); got != fmt.Sprint(words) {
 			t.Errorf("%s: got %s in the document, want %v as in the code", name, got, words)
 		}

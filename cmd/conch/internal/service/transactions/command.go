@@ -42,6 +42,7 @@ use a database, so --db has no effect.`,
 func (a *shell) txSend() *cobra.Command {
 	request := requestBody{Value: new(string)}
 	var wait bool
+	var until string
 	cmd := &cobra.Command{
 		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX]",
 		Short: "have a transaction sent, once",
@@ -50,7 +51,8 @@ same transaction, even if the first had no answer. Without --key, send makes a k
 prints it if no answer came. A script that may be killed should set --key.
 With --wait it returns when the transaction is final: with 0 if it is done, with 1 if it
 was rejected, cancelled, or had no effect. While no node answers, it keeps asking. An
-interrupted wait also returns 1; the transaction goes on.`,
+interrupted wait also returns 1; the transaction goes on. With --until in_block or nonce
+it returns earlier, with 0; the chain may take a block back.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
   id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)`,
@@ -63,8 +65,11 @@ interrupted wait also returns 1; the transaction goes on.`,
 	flags.StringVar(&request.Data, "data", "", "input of the call, as `hex` digits after 0x")
 	flags.Uint64Var(&request.Gas, "gas", 0, "gas limit; 0 has it estimated")
 	flags.StringVar(&request.Key, "key", "", "your own name for the transaction: it is sent once, however often you repeat the command")
-	flags.BoolVar(&wait, "wait", false, "return when the transaction is final; while no node answers, keep asking")
+	waitFlags(cmd, &wait, &until)
 	return a.Asks(cmd, func() error {
+		if err := checkUntil(cmd, wait, until); err != nil {
+			return err
+		}
 		if request.Account == "" {
 			return cli.Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
 		}
@@ -76,14 +81,31 @@ interrupted wait also returns 1; the transaction goes on.`,
 		case err != nil:
 			return err
 		case wait:
-			return a.await(ctx, c, id)
+			return a.await(ctx, c, id, until)
 		}
 		return a.Accepted(id)
 	})
 }
 
+// waitFlags adds --wait and --until.
+func waitFlags(cmd *cobra.Command, wait *bool, until *string) {
+	cmd.Flags().BoolVar(wait, "wait", false, "return when the transaction is final; while no node answers, keep asking")
+	cmd.Flags().StringVar(until, "until", untilFinal, "with --wait: return when it is `final`, in_block, or has a nonce")
+}
+
+func checkUntil(cmd *cobra.Command, wait bool, until string) error {
+	switch {
+	case until != untilFinal && until != untilInBlock && until != untilNonce:
+		return cli.Usagef("--until %s is none of %s, %s and %s", until, untilFinal, untilInBlock, untilNonce)
+	case cmd.Flags().Changed("until") && !wait:
+		return cli.Usagef("--until says what --wait waits for: add --wait")
+	}
+	return nil
+}
+
 func (a *shell) txShow() *cobra.Command {
 	var wait bool
+	var until string
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "what became of a transaction",
@@ -91,10 +113,10 @@ func (a *shell) txShow() *cobra.Command {
   conch tx show 0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11 --wait --json`,
 		Args: oneID,
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "return when the transaction is final; while no node answers, keep asking")
-	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
+	waitFlags(cmd, &wait, &until)
+	return a.Asks(cmd, func() error { return checkUntil(cmd, wait, until) }, func(ctx context.Context, c *cli.Client, args []string) error {
 		if wait {
-			return a.await(ctx, c, args[0])
+			return a.await(ctx, c, args[0], until)
 		}
 		raw, t, err := transactionAt(ctx, c, http.MethodGet, url.PathEscape(args[0]))
 		if err != nil {
@@ -105,8 +127,8 @@ func (a *shell) txShow() *cobra.Command {
 }
 
 func (a *shell) txList() *cobra.Command {
-	var account, state, fate string
 	var limit int
+	wanted := map[string]*string{}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "the newest transactions",
@@ -115,26 +137,66 @@ func (a *shell) txList() *cobra.Command {
 		Args: cli.NoArguments,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&account, "account", "", "only of this `name` or address")
-	flags.StringVar(&state, "state", "", "only in this `state`: future, ready, broadcast, in_block, retracted, finalized, …")
-	flags.StringVar(&fate, "fate", "", "only of this `fate`: queued, open, done, cancelled or rejected")
+	for _, f := range [][2]string{
+		{"account", "only of this `name` or address"},
+		{"state", "only in this `state`: future, ready, broadcast, in_block, retracted, finalized, …"},
+		{"fate", "only of this `fate`: queued, open, done, cancelled or rejected"},
+		{"key", "only the one of --account with this idempotency `key`"},
+		{"nonce", "only the one of --account with this `nonce`"},
+		{"hash", "only the one for which this `hash` was ever signed"},
+		{"to", "only with this receiver's `address`"},
+		{"since", "only what was accepted at this `time` or later, such as 2026-01-31T12:00:00Z"},
+		{"before", "only what was accepted before this `time`"},
+	} {
+		wanted[f[0]] = flags.String(f[0], "", f[1])
+	}
 	flags.IntVar(&limit, "limit", 50, "how `many` at most")
-	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, _ []string) error {
-		query := url.Values{"limit": {strconv.Itoa(limit)}}
-		for name, value := range map[string]string{"account": account, "state": state, "fate": fate} {
-			if value != "" {
-				query.Set(name, value)
+	return a.Asks(cmd, func() error {
+		if limit < 1 {
+			return cli.Usagef("--limit %d is less than 1", limit)
+		}
+		return nil
+	}, func(ctx context.Context, c *cli.Client, _ []string) error {
+		query := url.Values{}
+		for name, value := range wanted {
+			if name == "before" {
+				name = "until"
+			}
+			if *value != "" {
+				query.Set(name, *value)
 			}
 		}
-		var answer struct{ Transactions []json.RawMessage }
-		if err := c.Ask(ctx, http.MethodGet, pathTransactions+"?"+query.Encode(), nil, &answer); err != nil {
+		all, err := pages(ctx, c, query, limit)
+		if err != nil {
 			return err
 		}
-		if answer.Transactions == nil {
-			return c.Stranger()
-		}
-		return a.list(answer.Transactions)
+		return a.list(all)
 	})
+}
+
+// mostListed is the most transactions that a node lists at a time.
+const mostListed = 1000
+
+// pages asks a node for lists until it has as many transactions as wanted, or all.
+func pages(ctx context.Context, c *cli.Client, query url.Values, limit int) (all []json.RawMessage, err error) {
+	for {
+		query.Set("limit", strconv.Itoa(min(limit-len(all), mostListed)))
+		var answer struct {
+			Transactions []json.RawMessage
+			Next         string
+		}
+		if err := c.Ask(ctx, http.MethodGet, pathTransactions+"?"+query.Encode(), nil, &answer); err != nil {
+			return nil, err
+		}
+		if answer.Transactions == nil {
+			return nil, c.Stranger()
+		}
+		all = append(all, answer.Transactions...)
+		if len(all) >= limit || len(answer.Transactions) == 0 || answer.Next == "" || answer.Next == query.Get("cursor") {
+			return all, nil
+		}
+		query.Set("cursor", answer.Next)
+	}
 }
 
 func (a *shell) txCancel() *cobra.Command {

@@ -85,7 +85,14 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	try("archive", err)
 	_, err = store.Forget(ctx, account, 0, 1)
 	try("forget", err)
-	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_schema_version", "archived_intents", "archived_transactions"} {
+	_, err = store.List(ctx, pending.Filter{Hash: "h", Most: 1})
+	try("by hash", err)
+	_, err = db.Tail(0).Next(ctx, 1)
+	try("events", err)
+	_, err = db.TrimEvents(ctx, time.Hour, 1)
+	try("trim", err)
+	try("stuck", db.TellStuck(ctx, pgstore.Account{Chain: grantedChain, Account: account}, 0, 1))
+	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_events", "pending_schema_version", "archived_intents", "archived_transactions"} {
 		_, err := conn.Exec(ctx, `SELECT FROM conch.`+table)
 		try("observe "+table, err)
 	}
@@ -104,6 +111,12 @@ var needs = map[string]string{
 	"node: UPDATE (refusals) ON conch.intents":                                                   "assign",
 	"node: UPDATE (held_until) ON conch.intents":                                                 "assign",
 	"node: UPDATE (cancel) ON conch.intents":                                                     "cancel",
+	"node: UPDATE (version) ON conch.intents":                                                    "assign",
+	"node: UPDATE (stuck) ON conch.intents":                                                      "assign",
+	"node: SELECT ON conch.pending_events":                                                       "events",
+	"node: INSERT ON conch.pending_events":                                                       "accept",
+	"node: EXECUTE ON function conch.pending_trim(older interval, most integer)":                 "trim",
+	"observer: SELECT ON conch.pending_events":                                                   "observe pending_events",
 	"node: SELECT ON conch.pending_accounts":                                                     "claim",
 	"node: INSERT ON conch.pending_accounts":                                                     "claim",
 	"node: UPDATE (system_id) ON conch.pending_accounts":                                         "assign",
@@ -114,6 +127,7 @@ var needs = map[string]string{
 	"node: INSERT ON conch.pending_transactions":                                                 "assign",
 	"node: UPDATE (hash) ON conch.pending_transactions":                                          "raise",
 	"node: UPDATE (updated_at) ON conch.pending_transactions":                                    "raise",
+	"node: UPDATE (version) ON conch.pending_transactions":                                       "raise",
 	"node: SELECT ON conch.pending_holds":                                                        "get",
 	"node: INSERT ON conch.pending_holds":                                                        "hold",
 	"node: SELECT ON conch.pending_attempts":                                                     "load",
@@ -147,8 +161,11 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 		t.Fatalf("with all grants: got errors %v, want none", failed)
 	}
 	needs := maps.Clone(needs)
-	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent", "epoch", "write", "witnesses", "waits"} {
+	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent", "epoch", "write", "witnesses", "waits", "told", "stuck"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_transactions"] = "change"
+	}
+	for _, column := range []string{"chain", "account", "nonce", "hash"} {
+		needs["node: SELECT ("+column+") ON conch.archived_attempts"] = "by hash"
 	}
 	for _, column := range []string{"held_cause", "held_why", "held_height", "held_nonce", "held_since"} {
 		needs["node: UPDATE ("+column+") ON conch.intents"] = "put off"
@@ -190,7 +207,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		c.Node: {
 			`DELETE FROM conch.intents`, `UPDATE conch.intents SET value = 0`, `DELETE FROM conch.pending_transactions`,
 			`UPDATE conch.pending_transactions SET nonce = 0`, `UPDATE conch.pending_attempts SET signed = ''`,
-			`DELETE FROM conch.pending_attempts`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`, `TRUNCATE conch.intents CASCADE`,
+			`DELETE FROM conch.pending_attempts`, `DELETE FROM conch.pending_events`, `UPDATE conch.pending_events SET version = 9`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`, `TRUNCATE conch.intents CASCADE`,
 			`INSERT INTO conch.archived_intents DEFAULT VALUES`, `DELETE FROM conch.archived_intents`, `SELECT signed FROM conch.archived_attempts`,
 		},
 	} {
@@ -203,7 +220,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 	}
 	rows, err := c.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
 		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%') AND relname <> ALL ($1)`,
-		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
+		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_events", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
 	if err != nil {
 		t.Fatal(err)
 	}

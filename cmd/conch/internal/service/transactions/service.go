@@ -55,6 +55,7 @@ type service struct {
 	managers     *managers
 	accounts     *accounts
 	transactions *transactions
+	news         *news
 	counts       *counts
 	sharing      *sharing // nil on a standalone node
 }
@@ -62,6 +63,8 @@ type service struct {
 func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	s := &service{frame: f, dial: dial, keyring: newKeyring(), managers: newManagers()}
 	s.accounts = newAccounts(f, s.managers)
+	s.news = newNews(s.accounts, f.Board)
+	s.accounts.news = s.news
 	s.transactions = &transactions{node: f.ID, accounts: s.accounts, managers: s.managers, reasons: newReasons(s.replay)}
 	s.counts = newCounts(s.accounts)
 	if f.Accounts != nil {
@@ -100,7 +103,7 @@ func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Co
 }
 
 // Routes implements node.Service.
-func (s *service) Routes() []web.Route { return newAPI(s.transactions, s.frame.Log).routes() }
+func (s *service) Routes() []web.Route { return newAPI(s, s.frame.Log).routes() }
 
 // Collectors implements node.Service.
 func (s *service) Collectors() []prometheus.Collector {

@@ -18,14 +18,18 @@ func transactionAt(ctx context.Context, c *cli.Client, method, path string) (jso
 	return cli.Fetch(ctx, c, method, pathTransactions+"/"+path, func(t Transaction) bool { return t.ID != "" })
 }
 
-// await follows a transaction until its end.
-func (a *shell) await(ctx context.Context, c *cli.Client, id string) error {
+// await follows a transaction until it is as a word of until says, or has ended.
+func (a *shell) await(ctx context.Context, c *cli.Client, id, until string) error {
 	return a.Follow(ctx, cli.Followed{
 		ID: id, Interrupted: fmt.Sprintf("; \"conch tx show %s\" says what becomes of the transaction", id),
 		Look: func(ctx context.Context) (steps []string, end func() error, err error) {
 			raw, t, err := transactionAt(ctx, c, http.MethodGet, url.PathEscape(id))
-			if err == nil && t.over() {
+			switch {
+			case err != nil:
+			case t.over():
 				end = func() error { return errors.Join(a.show(raw, t), t.verdict()) }
+			case patience{until: until}.met(false, t.Block != nil, t.Nonce != nil, 0):
+				end = func() error { return a.show(raw, t) }
 			}
 			return []string{t.line()}, end, err
 		},
@@ -118,6 +122,7 @@ func (a *shell) show(raw json.RawMessage, t Transaction) error {
 		{"hash", cli.OrDash(text(t.Hash))},
 		{"final by", t.finalBy()},
 		{"created", cli.Clock(t.CreatedAt)},
+		{"version", fmt.Sprint(t.Version)},
 	})
 }
 

@@ -17,13 +17,15 @@ var (
 
 // Selection says which transactions to list. An empty field selects all.
 type Selection struct {
-	Account, State, Fate string
-	Most                 int
+	pending.Filter
+
+	Name string // or address, of the account
 }
 
 // Transaction is an intent and its state.
 type Transaction struct {
 	ID         string     `json:"id"`
+	Version    uint64     `json:"version"`
 	Account    string     `json:"account"`
 	Chain      string     `json:"chain"`
 	Address    string     `json:"address"`

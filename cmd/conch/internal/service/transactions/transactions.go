@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
@@ -76,32 +75,6 @@ func (ts *transactions) get(ctx context.Context, text string) (Transaction, erro
 	return Transaction{}, errUnknown
 }
 
-// listed bounds the bytes of all calls in one list; the answer takes several times as many.
-const listed = 4 << 20
-
-func (ts *transactions) list(ctx context.Context, s Selection) (all []Transaction, err error) {
-	f := pending.Filter{State: s.State, Standing: s.Fate, Most: s.Most, Bytes: listed}
-	stores := ts.accounts.chainStores()
-	if s.Account != "" {
-		a, kept, known := ts.accounts.find(s.Account)
-		if !known {
-			return nil, unknownAccount(s.Account)
-		}
-		f.Account, stores = a.Address, []chainStore{{a.Chain.ID(), kept}}
-	}
-	for _, b := range stores {
-		found, err := b.List(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range found {
-			all = append(all, ts.show(b.id, r))
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Transaction) int { return b.CreatedAt.Compare(a.CreatedAt) })
-	return all[:min(len(all), s.Most)], nil
-}
-
 // cancel asks to cancel a transaction, which may be too late.
 func (ts *transactions) cancel(ctx context.Context, text string) error {
 	id, err := parseID(text)
@@ -119,7 +92,7 @@ func (ts *transactions) cancel(ctx context.Context, text string) error {
 
 func (ts *transactions) show(id string, r pending.Record) Transaction {
 	t := Transaction{
-		ID: idText(r.ID), Account: ts.accounts.nameOf(accountID{id, r.Account}), Chain: id, Address: r.Account.String(),
+		ID: idText(r.ID), Version: r.Version, Account: ts.accounts.nameOf(accountID{id, r.Account}), Chain: id, Address: r.Account.String(),
 		Value: "0", Data: "0x" + hex.EncodeToString(r.Call.Data), Gas: r.Call.Gas, Key: r.Key, Fate: r.Standing(), Why: r.Why,
 		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(), record: r,
 	}

@@ -109,7 +109,7 @@ func TestTheQueueSaysWhatHoldsItUp(t *testing.T) {
 	if err != nil || next.WaitingFor == nil || next.WaitingFor.Intent != idText(ids[0]) || !strings.HasPrefix(next.WaitingFor.Reason, "behind transaction") {
 		t.Errorf("got %+v, error %v; want it behind the first transaction", next, err)
 	}
-	all, err := s.transactions.list(t.Context(), Selection{Most: 9})
+	all, _, err := s.transactions.list(t.Context(), Selection{Filter: pending.Filter{Most: 9}})
 	if err != nil || len(all) != 2 {
 		t.Fatalf("got %+v, error %v; want both transactions", all, err)
 	}
