@@ -53,7 +53,7 @@ func (t *Task) Environ() []string {
 		"CONCH_JOB_QUEUE=" + t.Queue, "CONCH_JOB_CRON=" + t.Cron,
 	}
 	if !t.At.IsZero() {
-		env = append(env, "CONCH_JOB_SCHEDULED_AT="+t.At.Format(time.RFC3339))
+		env = append(env, "CONCH_JOB_SCHEDULED_AT="+t.At.Format(time.RFC3339Nano)) // as it stands in conch.cron_runs
 	}
 	if t.MaybeRepeated {
 		env = append(env, "CONCH_JOB_MAYBE_REPEATED=1")

@@ -16,8 +16,8 @@ import (
 )
 
 // Hooks is how jobs are posted to an address: as the Standard Webhooks convention says, signed with a key that both sides know. The message's id is the job's,
-// the same in each attempt: a receiver that remembers it does no job twice. An answer of 2xx is done, 410 is dead, and everything else,
-// a redirect too, is a failure.
+// the same in each attempt: a receiver that remembers it does no job twice. Conch-Job-Attempt says which one it is, and Conch-Job-Scheduled-At the time
+// of a cron's job. An answer of 2xx is done, 410 is dead, and everything else, a redirect too, is a failure.
 type Hooks struct {
 	Key    []byte            // 24 bytes at least
 	Hosts  []string          // that are posted to, as in an address: with the port if there is one
@@ -47,6 +47,9 @@ func (h *Hooks) post(ctx context.Context, address string, t *Task) error {
 	req.Header.Set("Conch-Job-Attempt", strconv.Itoa(t.Attempt))
 	if t.MaybeRepeated {
 		req.Header.Set("Conch-Job-Maybe-Repeated", "1")
+	}
+	if !t.At.IsZero() {
+		req.Header.Set("Conch-Job-Scheduled-At", t.At.Format(time.RFC3339Nano))
 	}
 	res, err := h.Client.RoundTrip(req) // which follows no redirect
 	if err != nil {

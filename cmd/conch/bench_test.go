@@ -41,6 +41,7 @@ func measured(t *testing.T, args ...string) result {
 	if args[0] == "gossip" || args[0] == "log" { // without a server and without other libraries
 		env = append(env, "CONCH_PG_BIN="+t.TempDir(), "CONCH_MEMBERS=", "PATH="+t.TempDir())
 	}
+	env = append(env, "CONCH_RIVER=")
 	cmd := prepared(t, append([]string{"bench", "--quick", "--lease", "1s"}, args...)...)
 	cmd.Env = append(cmd.Env, env...)
 	r := callFor(t, building, cmd)
@@ -52,7 +53,11 @@ func measured(t *testing.T, args ...string) result {
 var alone = map[string][]string{
 	"sequencer": {"chain_1_of_2_batch", "chain_1_of_2_gas", "committee_2_messages", "committee_3_messages", "committee_3_bytes", "rest_to_final_p99"},
 	"log":       {"entry_bytes", "rest_bytes", "rest_messages", "killed_samples", "killed_to_commit_p99", "spread_60_p50"},
-	"gossip":    {"killed_samples", "killed_to_all_p50", "killed_to_all_max", "rest_12_bytes_beside_memberlist", "rest_12_messages_beside_serf", "cold_beside_memberlist_p50"},
+	"schedule": {
+		"due_100_p99", "idle_2000_begin", "jobs", "job_wal_add", "job_wal_work", "take_after_4000_held_p50", "dead_retried_1000", "worker_killed_to_next_fenced_p50",
+		"worker_killed_to_next_p50", "leader_killed_due_to_committed_p99", "leader_killed_to_committed_p50",
+	},
+	"gossip": {"killed_samples", "killed_to_all_p50", "killed_to_all_max", "rest_12_bytes_beside_memberlist", "rest_12_messages_beside_serf", "cold_beside_memberlist_p50"},
 }
 
 func TestBench(t *testing.T) {
@@ -80,7 +85,8 @@ func TestBench(t *testing.T) {
 			"goals_1", "goals_16", "goals_16_ratio", "goals_16_answer_p50", "goals_16_answer_p99", "read_fresh_beside_copy_p50", "killed_to_commit_rounds",
 			"open_1000", "spread_60_p99", "spread_60_last", "spread_60_uploads",
 		},
-		"files": {"put_large_by_1", "put_large_by_8", "put_small_with_0", "put_small_with_50"},
+		"schedule": {"take_after_4000_held_p99"},
+		"files":    {"put_large_by_1", "put_large_by_8", "put_small_with_0", "put_small_with_50"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +161,7 @@ func givenServer(t *testing.T) string {
 
 func TestBenchUsage(t *testing.T) {
 	t.Parallel()
-	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files, sequencer, gossip, log")
+	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files, sequencer, gossip, log, schedule")
 	conch(t, "bench", "gate", "fence").refused(t, 2, "one name or none")
 	conch(t, "bench", "--lease", "1ms").refused(t, 2, "--lease 1ms is not between")
 	conch(t, "bench", "--json", "--markdown").refused(t, 2, "give one")

@@ -549,40 +549,75 @@ BEGIN
 END $$;
 
 -- cron_move carries out the moves of crons that stand where the leader believes, and of which no time lies ahead of the clock. It returns each
--- cron that has moved, in a row without a time, and then what has become of its times. A time that has a row has had its job. The caller fences
--- the transaction.
+-- cron that has moved, in a row without a time, and then what has become of its times. A time that has a row has had its job. All of them are written
+-- at once, since a thousand crons may be due in one second; only a time whose lane another job holds is looked at alone. A plan that does not know how
+-- many they are compares each with each. The caller fences the transaction.
 CREATE FUNCTION conch.cron_move(moves jsonb, runs jsonb, scope text, epoch bigint)
 RETURNS TABLE (cron bigint, at timestamptz, outcome text, job bigint)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
-    m record;
-    r record;
+    moved bigint[];
+    told  text;
+    r     record;
 BEGIN
-    FOR m IN SELECT * FROM jsonb_to_recordset(moves) AS g(cron bigint, was timestamptz, wall timestamp, adopted int, newest int,
-                  upto timestamptz, upto_wall timestamp, last timestamptz, adopt int, since timestamptz,
-                  gap_from timestamptz, gap_to timestamptz, gap_count int, why text) LOOP
+    WITH m AS MATERIALIZED (
+        SELECT * FROM jsonb_to_recordset(moves) AS g(cron bigint, was timestamptz, wall timestamp, adopted int, newest int,
+               upto timestamptz, upto_wall timestamp, last timestamptz, adopt int, since timestamptz,
+               gap_from timestamptz, gap_to timestamptz, gap_count int, why text)
+    ), done AS (
         UPDATE conch.crons c SET cursor_at = m.upto, cursor_wall = m.upto_wall, adopted = CASE WHEN m.adopt > 0 THEN m.adopt ELSE c.adopted END
-         WHERE c.id = m.cron AND c.cursor_at IS NOT DISTINCT FROM m.was AND c.cursor_wall IS NOT DISTINCT FROM m.wall
-           AND c.adopted = m.adopted AND c.newest = m.newest AND (m.last IS NULL OR m.last <= now());
-        CONTINUE WHEN NOT FOUND;
-        RETURN QUERY SELECT m.cron, NULL::timestamptz, NULL::text, NULL::bigint;
-        IF m.adopt > 0 THEN
-            UPDATE conch.cron_revisions v SET since = m.since WHERE v.cron = m.cron AND v.n = m.adopt AND v.since <> m.since;
+          FROM m WHERE c.id = m.cron AND c.cursor_at IS NOT DISTINCT FROM m.was AND c.cursor_wall IS NOT DISTINCT FROM m.wall
+           AND c.adopted = m.adopted AND c.newest = m.newest AND (m.last IS NULL OR m.last <= now()) RETURNING m.*
+    ), adopted AS (
+        UPDATE conch.cron_revisions v SET since = d.since FROM done d WHERE d.adopt > 0 AND v.cron = d.cron AND v.n = d.adopt AND v.since <> d.since
+    ), gaps AS (
+        INSERT INTO conch.cron_gaps (cron, from_at, to_at, count, why, epoch, noted_at)
+        SELECT d.cron, d.gap_from, d.gap_to, d.gap_count, d.why, cron_move.epoch, now() FROM done d WHERE d.gap_from IS NOT NULL
+    )
+    SELECT array_agg(d.cron ORDER BY d.cron) INTO moved FROM done d;
+    RETURN QUERY SELECT u.id, NULL::timestamptz, NULL::text, NULL::bigint FROM unnest(moved) AS u(id);
+    FOR r IN WITH due AS MATERIALIZED (
+        SELECT u.*, nextval('conch.jobs_id_seq') AS job, v.definition AS d, v.definition->>'queue' AS queue,
+               CASE WHEN v.definition->>'overlap' <> 'allow' THEN 'cron:' || (v.definition->>'name') END AS lane
+          FROM jsonb_to_recordset(runs) AS u(cron bigint, at timestamptz, revision int, begins timestamptz)
+          JOIN unnest(moved) AS m(id) ON m.id = u.cron JOIN conch.cron_revisions v ON v.cron = u.cron AND v.n = u.revision
+    ), fresh AS (
+        INSERT INTO conch.cron_runs (cron, at, outcome, job, revision, epoch, decided_at)
+        SELECT u.cron, u.at, 'enqueued', u.job, u.revision, cron_move.epoch, now() FROM due u ON CONFLICT DO NOTHING RETURNING cron_runs.job
+    ), new AS MATERIALIZED (
+        SELECT u.* FROM due u JOIN fresh f ON f.job = u.job
+    ), added AS (
+        INSERT INTO conch.jobs (id, queue, handler, args, priority, retries, timeout, lane, cron, at, scope, epoch, fenced) OVERRIDING SYSTEM VALUE
+        SELECT u.job, u.queue, u.d->'handler', (u.d->>'args')::json, (u.d->>'priority')::int, (u.d->>'retries')::int, make_interval(secs => (u.d->>'timeout')::float8),
+               u.lane, u.cron, u.at, cron_move.scope, cron_move.epoch, coalesce((u.d->>'fenced')::boolean, false) FROM new u
+    ), lanes AS (
+        INSERT INTO conch.job_lanes (lane, job) SELECT u.lane, u.job FROM new u WHERE u.lane IS NOT NULL ORDER BY u.lane, u.at ON CONFLICT DO NOTHING RETURNING job_lanes.job
+    ), free AS MATERIALIZED (
+        SELECT u.* FROM new u LEFT JOIN lanes l ON l.job = u.job WHERE u.lane IS NULL OR l.job IS NOT NULL
+    ), ready AS (
+        INSERT INTO conch.job_ready (queue, due, job, attempt)
+        SELECT u.queue, u.begins + conch.job_wait((u.d->>'priority')::int), u.job, 1 FROM free u WHERE u.begins <= now()
+    ), later AS (
+        INSERT INTO conch.job_later (run_at, job, attempt) SELECT u.begins, u.job, 1 FROM free u WHERE u.begins > now()
+    )
+    SELECT u.*, n.job IS NOT NULL AS new, f.job IS NOT NULL AS free FROM due u LEFT JOIN new n ON n.job = u.job LEFT JOIN free f ON f.job = u.job ORDER BY u.cron, u.at LOOP
+        IF r.free AND r.queue IS DISTINCT FROM told AND pg_notification_queue_usage() < 0.5 THEN
+            PERFORM pg_notify('conch_job', r.queue);
+            told := r.queue;
         END IF;
-        IF m.gap_from IS NOT NULL THEN
-            INSERT INTO conch.cron_gaps (cron, from_at, to_at, count, why, epoch, noted_at)
-            VALUES (m.cron, m.gap_from, m.gap_to, m.gap_count, m.why, cron_move.epoch, now());
+        IF r.free OR r.new AND conch.job_enter(r.job, 1, r.lane, r.begins, CASE WHEN r.d->>'overlap' = 'queue' THEN (r.d->>'waits')::int ELSE 0 END) THEN
+            RETURN QUERY SELECT r.cron, r.at, 'enqueued'::text, r.job;
+            CONTINUE;
+        ELSIF r.new THEN
+            DELETE FROM conch.jobs j WHERE j.id = r.job;
+            UPDATE conch.cron_runs o SET outcome = 'skipped', job = l.job FROM conch.job_lanes l WHERE o.cron = r.cron AND o.at = r.at AND l.lane = r.lane;
         END IF;
-        FOR r IN SELECT u.*, v.definition AS d, nextval('conch.jobs_id_seq') AS job
-                   FROM jsonb_to_recordset(runs) AS u(cron bigint, at timestamptz, revision int, begins timestamptz)
-                   JOIN conch.cron_revisions v ON v.cron = u.cron AND v.n = u.revision WHERE u.cron = m.cron ORDER BY u.at LOOP
-            RETURN QUERY SELECT * FROM conch.cron_run(r.cron, r.at, r.revision, r.begins, r.d, r.job, cron_move.scope, cron_move.epoch);
-        END LOOP;
+        RETURN QUERY SELECT o.cron, o.at, CASE WHEN r.new THEN o.outcome ELSE 'existing' END, o.job FROM conch.cron_runs o WHERE o.cron = r.cron AND o.at = r.at;
     END LOOP;
 END $$;
 
--- cron_run gives one scheduled time its row and its job.
+-- cron_run gives one scheduled time its row and its job, by hand.
 CREATE FUNCTION conch.cron_run(cron bigint, at timestamptz, revision int, begins timestamptz, d jsonb, job bigint, scope text, epoch bigint)
 RETURNS TABLE (cron_ bigint, at_ timestamptz, outcome text, job_ bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

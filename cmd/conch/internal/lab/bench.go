@@ -47,12 +47,13 @@ which runs memberlist and serf; without it nothing stands beside conch's own fig
 The bench log runs five members, each a process with a file of its own in TMPDIR,
 beside the bare raft core in as many processes on the same kind of files: TMPDIR is best
 on the disk that a node would have. It starts conch-etcd likewise (CONCH_ETCD), which
-runs as many members of etcd.`,
+runs as many members of etcd. The bench schedule starts conch-river (CONCH_RIVER).`,
 		Example: `  conch-lab bench
   conch-lab bench election --quick
   conch-lab bench pending --markdown
   conch-lab bench sequencer --quick
   conch-lab bench gossip
+  conch-lab bench schedule --quick
   TMPDIR=/var/tmp conch-lab bench log
   conch-lab bench fence --db postgres://app_owner@db.example/app --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -90,7 +91,9 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 	if cfg.Program, err = own(); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(names, func(name string) bool { return slices.Contains([]string{"pending", "files", "sequencer"}, name) }) {
+	if slices.ContainsFunc(names, func(name string) bool {
+		return slices.Contains([]string{"pending", "files", "sequencer", "schedule"}, name)
+	}) {
 		if cfg.Conch, err = product(cfg.Program); err != nil {
 			return err
 		}
@@ -101,7 +104,7 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 				devnode.Name, devnode.EnvProgram)
 		}
 	}
-	cfg.Members, cfg.Etcd = members.Find(cfg.Program), members.FindEtcd(cfg.Program)
+	cfg.Members, cfg.Etcd, cfg.River = members.Find(cfg.Program), members.FindEtcd(cfg.Program), members.FindRiver(cfg.Program)
 	cfg.Database = l.DB
 	if cfg.Database == "" {
 		server := func(name string) bool { return !slices.Contains([]string{"gate", "gossip", "log"}, name) }

@@ -23,6 +23,8 @@ type Config struct {
 	Members string
 	// Etcd is the binary that runs etcd; empty: it is not beside conch's log.
 	Etcd string
+	// River is the binary that runs River; empty: it is not beside conch's jobs.
+	River string
 	// Database is the URL of the server to measure on; empty: a private server.
 	Database string
 	Lease    time.Duration // default 3 s
@@ -76,6 +78,15 @@ type amounts struct {
 	logFollowers            int           // in the simulator
 	logFollowed, logWatched int           // followers on this machine, and entries that they have
 	logEtcdKills            int
+	crons                   []int // that are due at the same time
+	cronSeconds             int   // how often
+	idleCrons               int
+	idleRest                time.Duration
+	jobs, jobRounds         int // jobs that do nothing, and pairs of runs
+	jobSingles, heldJobs    int // jobs at rest, and those that pass while a snapshot is held
+	dead                    int // jobs that are retried
+	workerKills             int // of workers with a job that is fenced, and as many of others
+	leaderKills             int
 }
 
 func (c Config) amounts() amounts {
@@ -90,6 +101,8 @@ func (c Config) amounts() amounts {
 			crowd: 12, electors: 3, crowds: 1, crashes: 1, news: 3, settle: time.Second, ease: 2 * time.Second, simulated: 200, sizes: []int{5},
 			callers: []int{1, 16}, logSlice: 200 * time.Millisecond, logRest: time.Second, logPairs: 1, logKills: 1, logReads: 20, logRecords: 1000, logFollowers: 60,
 			logFollowed: 20, logWatched: 2, logEtcdKills: 1,
+			crons: []int{100}, cronSeconds: 1, idleCrons: 2000, idleRest: time.Second, jobs: 4000, jobRounds: 1, jobSingles: 20, heldJobs: 4000, dead: 1000,
+			workerKills: 1, leaderKills: 2,
 		}
 	}
 	return amounts{
@@ -102,6 +115,8 @@ func (c Config) amounts() amounts {
 		crowd: 100, electors: 7, crowds: 2, crashes: 5, news: 20, settle: 20 * time.Second, ease: 30 * time.Second, simulated: 5000, sizes: []int{5, 50, 500},
 		callers: []int{1, 16, 64, 256}, logSlice: 4 * time.Second, logRest: 10 * time.Second, logPairs: 2, logKills: 40, logReads: 2000, logRecords: 100_000, logFollowers: 5000,
 		logFollowed: 500, logWatched: 50, logEtcdKills: 10,
+		crons: []int{1000, 5000}, cronSeconds: 30, idleCrons: 10_000, idleRest: time.Minute, jobs: 40_000, jobRounds: 4, jobSingles: 500, heldJobs: 100_000, dead: 10_000,
+		workerKills: 20, leaderKills: 50,
 	}
 }
 
@@ -114,11 +129,11 @@ func (c Config) Validate() error {
 }
 
 var benches = map[string]func(context.Context, Config) (Report, error){
-	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed, "sequencer": sequenced, "gossip": gossiped, "log": logged,
+	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed, "sequencer": sequenced, "gossip": gossiped, "log": logged, "schedule": scheduled,
 }
 
 // order is the order of a run of all: the one that needs least is first.
-var order = []string{"gate", "fence", "election", "pending", "files", "sequencer", "gossip", "log"}
+var order = []string{"gate", "fence", "election", "pending", "files", "sequencer", "gossip", "log", "schedule"}
 
 // Names returns the names of the benches.
 func Names() []string { return slices.Clone(order) }

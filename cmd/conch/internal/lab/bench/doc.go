@@ -10,6 +10,7 @@
 //	sequencer payments of a private contract, beside the signatures alone that they cost, and beside pending landing them
 //	gossip    a crowd of agents, beside as many members of memberlist and serf
 //	log       goals of five members, beside the bare raft core on the same kind of files, and etcd
+//	schedule  crons and jobs, beside a River with the same jobs in the same database
 //
 // Leaders are separate processes (package worker), which the bench kills, stops and cuts off. The
 // server is a private one on a disk, with fsync on, or the caller's, where the bench creates a
