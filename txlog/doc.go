@@ -21,6 +21,14 @@
 // checked entry by entry (B15, V7), the goal is never executed a second time (B14), and two nodes that have the same
 // hash at one index have the same log and the same state.
 //
+// # Why a hash is enough
+//
+// A member signs the hashes at an index, and any node may serve what they are of. So each hash commits to its content, also where users or
+// liars chose it, as long as nobody finds two texts with one SHA-256. An entry's is that of its bytes, the hash before it among them. A
+// state's is that of a [Tree]: every hash in it is of a text that says all hashes below it, so that two states with one hash would have two
+// texts with one hash where they differ first. Results and effects, which come and go in a row, are a chain of hashes and a number. No hash
+// is a sum of others: for such a sum, content that fits is found in minutes.
+//
 // # What can go wrong
 //
 //	an entry does not follow       ErrChain: nothing has changed

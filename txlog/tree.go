@@ -1,11 +1,8 @@
 package txlog
 
 import (
-	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"iter"
-	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -21,23 +18,16 @@ import (
 // and nothing of how they came, and one change costs the hashes of the parts that it is in: some six among 100,000 items. Hashes are
 // computed when they are asked for.
 //
-// A place is part of no hash: it comes of the item, so that equal sets have equal places. Places that many items share, or begin alike
-// with, cost time and nothing else.
+// Why it commits: from the hash of all down, the text of each hash is that of a leaf or of a fork, as its first byte says, and says the hashes
+// of all items or of all parts. Where two trees with one hash differ first, two texts have one SHA-256. A place is part of no hash: it comes of
+// the item, so that equal sets have equal places. Places that many items share, or begin alike with, cost time and nothing else.
 //
-// The zero value is the tree of the empty set.
+// The zero value is the tree of the empty set. A Pile hashes a set that does not change.
 type Tree struct {
 	all   part
 	hash  Hash
 	known bool // whether it is the hash of all
 }
-
-const (
-	mostInLeaf = 8 // items, and parts of a fork
-	placeBits  = 3 // of a place, which say in which part it is
-	lowest     = 64 / placeBits
-	leafMark   = 0
-	forkMark   = 1
-)
 
 // part is a leaf, or a fork. It is a fork exactly if it has more items than a leaf has room for, and its places have bits left.
 type part struct {
@@ -47,25 +37,10 @@ type part struct {
 }
 
 type fork struct {
-	text  [1 + mostInLeaf*sha256.Size]byte // forkMark and the hashes of the parts: zero for one without an item
-	parts [mostInLeaf]part
+	text  forkText
 	stale uint8 // a bit for each part whose hash in the text is an old one
 	count int   // items
-}
-
-type spot struct {
-	place uint64
-	item  Hash
-}
-
-// part returns in which part of a fork it is.
-func (s spot) part(depth int) int { return int(s.place << (placeBits * depth) >> (64 - placeBits)) }
-
-func (s spot) compare(other spot) int {
-	if s.place != other.place {
-		return cmp.Compare(s.place, other.place)
-	}
-	return bytes.Compare(s.item[:], other.item[:])
+	parts [mostParts]part
 }
 
 // Add adds an item.
@@ -80,14 +55,6 @@ func (t *Tree) Remove(item []byte) {
 	t.Swap(PlaceOf(h), h, Hash{})
 }
 
-// PlaceOf returns a place for what has a SHA-256: that of an item, or better of what stays the same when an item takes the place of another one.
-func PlaceOf(h Hash) (place uint64) {
-	for _, b := range h[:8] {
-		place = place<<8 | uint64(b)
-	}
-	return place
-}
-
 // Swap puts an item in the place of another one. Both are the SHA-256 of one; the zero hash is none. What is not there is not taken out.
 func (t *Tree) Swap(place uint64, before, after Hash) {
 	t.known = false
@@ -96,55 +63,39 @@ func (t *Tree) Swap(place uint64, before, after Hash) {
 
 // Fill adds many items with their places, as they come: what Swap does for each, with all processors.
 func (t *Tree) Fill(items iter.Seq2[uint64, Hash]) {
-	var parts [mostInLeaf][]spot
+	var some [mostParts][]spot
 	n := 0
 	for place, item := range items {
 		s := spot{place, item}
-		parts[s.part(0)] = append(parts[s.part(0)], s)
+		i := s.part(0)
+		some[i] = append(some[i], s)
 		n++
 	}
 	if t.all.fork != nil || len(t.all.leaf) > 0 || n <= mostInLeaf {
-		for _, s := range slices.Concat(parts[:]...) {
+		for _, s := range slices.Concat(some[:]...) {
 			t.Swap(s.place, Hash{}, s.item)
 		}
 		return
 	}
-	t.known, t.all.fork = false, newFork(n)
+	f := &fork{text: newForkText(), count: n}
 	var beside sync.WaitGroup
-	for i := range parts {
-		if len(parts[i]) == 0 {
-			continue
-		}
-		t.all.stale |= 1 << i
+	for i := range some {
 		beside.Go(func() {
-			slices.SortFunc(parts[i], spot.compare)
-			p := &t.all.parts[i]
-			if p.leaf = parts[i]; len(p.leaf) > mostInLeaf {
-				p.divide(1)
-				p.settle(new(int(math.MaxInt)))
-			}
+			var h Hash
+			f.parts[i], h = grown(some[i], 1)
+			f.text.set(i, h)
 		})
 	}
 	beside.Wait()
+	t.known, t.all.fork = false, f
 }
 
 // Hash returns the hash of all items.
 func (t *Tree) Hash() Hash {
-	t.Settle(math.MaxInt)
+	if !t.known {
+		t.hash, t.known = t.all.hash(), true
+	}
 	return t.hash
-}
-
-// Settle computes so many of the hashes of parts that are not known, and reports whether all are: then Hash costs nothing. So what has many
-// items can be hashed little by little.
-func (t *Tree) Settle(most int) (done bool) {
-	if t.known {
-		return true
-	}
-	if t.all.fork != nil && !t.all.settle(&most) {
-		return false
-	}
-	t.hash, t.known = t.all.hash(), true
-	return true
 }
 
 // swap reports how many items there are more.
@@ -152,7 +103,7 @@ func (p *part) swap(before, after spot, depth int) (more int) {
 	if p.fork == nil {
 		more = p.exchange(before, after)
 		if len(p.leaf) > mostInLeaf && depth < lowest {
-			p.divide(depth)
+			*p, _ = grown(p.leaf, depth)
 		}
 		return more
 	}
@@ -169,6 +120,10 @@ func (p *part) swap(before, after spot, depth int) (more int) {
 func (p *part) exchange(before, after spot) (more int) {
 	if !before.item.IsZero() {
 		if at, is := p.find(before); is {
+			if !after.item.IsZero() && p.alone(at) {
+				p.leaf[at] = after
+				return 0
+			}
 			p.leaf = slices.Delete(p.leaf, at, at+1)
 			more--
 		}
@@ -185,29 +140,26 @@ func (p *part) find(s spot) (at int, is bool) {
 	return slices.BinarySearchFunc(p.leaf, s, spot.compare)
 }
 
-func newFork(items int) *fork {
-	f := &fork{count: items}
-	f.text[0] = forkMark
-	return f
+// alone reports whether no other item of a leaf has the place of one: then another item of that place is sorted where that one is.
+func (p *part) alone(at int) bool {
+	place := p.leaf[at].place
+	return (at == 0 || p.leaf[at-1].place != place) && (at+1 == len(p.leaf) || p.leaf[at+1].place != place)
 }
 
-// divide makes a fork of a leaf.
-func (p *part) divide(depth int) {
-	f := newFork(len(p.leaf))
-	for rest := p.leaf; len(rest) > 0; {
-		i, n := rest[0].part(depth), 1
-		for n < len(rest) && rest[n].part(depth) == i {
-			n++
-		}
-		below := &f.parts[i]
-		below.leaf = rest[:n:n] // nobody else has them
-		if n > mostInLeaf && depth+1 < lowest {
-			below.divide(depth + 1)
-		}
-		f.stale |= 1 << i
-		rest = rest[n:]
+// grown makes the part of items in any order, with all its hashes. It keeps the items.
+func grown(items []spot, depth int) (p part, h Hash) {
+	if len(items) <= mostInLeaf || depth == lowest {
+		p.leaf = sorted(items)
+		return p, sumOfLeaf(p.leaf)
 	}
-	p.fork, p.leaf = f, nil
+	p.fork = &fork{text: newForkText(), count: len(items)}
+	from := 0
+	for i, end := range spread(items, depth) {
+		p.parts[i], h = grown(items[from:end:end], depth+1) // nobody else has them
+		p.text.set(i, h)
+		from = end
+	}
+	return p, p.text.sum()
 }
 
 // join appends the items of a part, in their order.
@@ -221,34 +173,14 @@ func (p *part) join(all []spot) []spot {
 	return all
 }
 
-// settle brings the text up to date, with so many hashes, and reports whether it is.
-func (f *fork) settle(most *int) (done bool) {
-	for f.stale != 0 {
-		i := bits.TrailingZeros8(f.stale)
-		p := &f.parts[i]
-		if p.fork != nil && !p.settle(most) || *most <= 0 {
-			return false
-		}
-		*most--
-		h := p.hash()
-		copy(f.text[1+i*len(h):], h[:])
-		f.stale &^= 1 << i
-	}
-	return true
-}
-
-// hash returns the hash of a part whose text is up to date: zero if it has no item.
+// hash brings the texts of a part up to date, and returns its hash.
 func (p *part) hash() Hash {
-	switch {
-	case p.fork != nil:
-		return sha256.Sum256(p.text[:])
-	case len(p.leaf) == 0:
-		return Hash{}
+	if p.fork == nil {
+		return sumOfLeaf(p.leaf)
 	}
-	var room [1 + mostInLeaf*sha256.Size]byte // as many as there are, but where places are the same
-	text := append(room[:0], leafMark)
-	for _, s := range p.leaf {
-		text = append(text, s.item[:]...)
+	for ; p.stale != 0; p.stale &= p.stale - 1 {
+		i := bits.TrailingZeros8(p.stale)
+		p.text.set(i, p.parts[i].hash())
 	}
-	return sha256.Sum256(text)
+	return p.text.sum()
 }

@@ -24,7 +24,7 @@ func plain(all []spot, depth int) Hash {
 		return sha256.Sum256(text)
 	}
 	text = []byte{forkMark}
-	for i := range uint64(8) {
+	for i := range uint64(mostParts) {
 		var below []spot
 		for _, s := range all {
 			if s.place<<(3*depth)>>61 == i {
@@ -71,9 +71,7 @@ func (g *grove) play(script []byte) {
 			if i := slices.IndexFunc(g.all, func(s spot) bool { return s.place == place }); i >= 0 {
 				before = g.all[i].item
 			}
-		case 5:
-			g.tree.Settle(int(script[2]) % 8)
-		case 6:
+		case 5, 6:
 			g.tree.Hash()
 		case 7: // many go
 			for len(g.all) > int(script[2]) {
@@ -105,7 +103,7 @@ func (g *grove) judge(t *testing.T) {
 			}
 		})
 	}
-	if again.Hash() != want || filled.Hash() != want {
+	if again.Hash() != want || filled.Hash() != want || piled(g.all, len(g.all)).Hash() != want {
 		t.Fatal("in another order, or at once, it is another hash")
 	}
 	for _, s := range g.all {
@@ -130,55 +128,58 @@ func TestATreeIsOfASet(t *testing.T) {
 	}
 }
 
-// Many items are hashed at once, or little by little, and it makes no difference.
-func TestALargeTree(t *testing.T) {
-	t.Parallel()
-	var g grove
-	var slow Tree
-	for n := range 20_000 {
-		h := sha256.Sum256(binary.AppendUvarint(nil, uint64(n)))
-		g.swap(PlaceOf(h), Hash{}, h)
-		slow.Swap(PlaceOf(h), Hash{}, h)
+// piled returns a pile of items that was made for so many.
+func piled(all []spot, items int) *Pile {
+	p := NewPile(items)
+	for _, s := range all {
+		p.Add(s.place, s.item)
 	}
-	times := 1
-	for ; !slow.Settle(100); times++ {
-		if slow.known {
-			t.Fatal("not all is settled, and the hash is known")
-		}
-	}
-	if of := slow.parts(); times < of/100 || times > of/100+1 {
-		t.Errorf("%d parts are settled in %d times", of, times)
-	}
-	if slow.hash != g.tree.Hash() {
-		t.Error("little by little it is another hash")
-	}
-	g.judge(t)
+	return p
 }
 
-// parts returns how many parts of forks have a hash.
-func (t *Tree) parts() int { return t.all.below() }
-
-func (p *part) below() (n int) {
-	if p.fork == nil {
-		return 0
-	}
-	for i := range p.parts {
-		if q := &p.parts[i]; q.fork != nil || len(q.leaf) > 0 {
-			n += 1 + q.below()
+// Many items are hashed at once, or little by little, and it makes no difference, nor does it for how many a pile was made. No step is long,
+// also where all places begin alike, as somebody may choose them.
+func TestAPile(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]func(Hash) uint64{
+		"places anywhere": PlaceOf, "places that begin alike": func(h Hash) uint64 { return PlaceOf(h) >> 20 }, "three places": func(h Hash) uint64 { return PlaceOf(h) % 3 << 62 },
+	} {
+		var g grove
+		for n := range 20_000 {
+			h := sha256.Sum256(binary.AppendUvarint(nil, uint64(n)))
+			g.all = append(g.all, spot{place(h), h})
+		}
+		want := plain(slices.Clone(g.all), 0)
+		for _, items := range []int{0, 3_000, len(g.all), 1 << 19} {
+			p := piled(g.all, items)
+			times := 1
+			for ; !p.Settle(100); times++ {
+				if p.all.known {
+					t.Fatal("not all is settled, and the hash is known")
+				}
+			}
+			if p.Hash() != want {
+				t.Errorf("%s: little by little, in a pile for %d, it is another hash", name, items)
+			}
+			if name != "three places" && times < len(g.all)/(100+mostInHeap) {
+				t.Errorf("%s: a pile for %d is hashed in %d steps", name, items, times)
+			}
+			if at := piled(g.all, items); at.Hash() != want {
+				t.Errorf("%s: at once, in a pile for %d, it is another hash", name, items)
+			}
 		}
 	}
-	return n
 }
 
 // A leaf is told from a fork: items that are the hashes of a fork's parts are other items.
 func TestALeafIsNoFork(t *testing.T) {
 	t.Parallel()
 	var high, low Tree
-	for n := range uint64(2 * mostInLeaf) {
-		high.Swap(n<<60, Hash{}, sha256.Sum256(binary.AppendUvarint(nil, n)))
+	for n := range uint64(64) {
+		high.Swap(n<<58, Hash{}, sha256.Sum256(binary.AppendUvarint(nil, n)))
 	}
 	high.Hash()
-	for i := range uint64(mostInLeaf) {
+	for i := range uint64(mostParts) {
 		low.Swap(i, Hash{}, high.all.parts[i].hash())
 	}
 	if low.Hash() == high.Hash() {
@@ -197,14 +198,24 @@ func TestAChangeIsCheap(t *testing.T) {
 		tree.Add(binary.AppendUvarint(nil, uint64(n)))
 	}
 	tree.Hash()
+	if n := tree.all.unknown(); n != 0 {
+		t.Errorf("%d hashes are not known", n)
+	}
 	tree.Add([]byte("one more"))
-	times := 1
-	for !tree.Settle(1) {
-		times++
+	if n := tree.all.unknown(); n < 3 || n > 5 { // eight to the power of six are more than there are
+		t.Errorf("a change costs the hashes of %d parts", n)
 	}
-	if times < 4 || times > 6 { // eight to the power of six are more than there are
-		t.Errorf("a change costs the hashes of %d parts", times)
+}
+
+// unknown returns how many hashes of parts are not known.
+func (p *part) unknown() (n int) {
+	if p.fork == nil {
+		return 0
 	}
+	for i := range p.parts {
+		n += int(p.stale>>i&1) + p.parts[i].unknown()
+	}
+	return n
 }
 
 // FuzzTree plays any changes.

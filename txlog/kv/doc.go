@@ -122,7 +122,7 @@
 //
 // A scrub and a snapshot keep all goals waiting while they read everything: a second or more of some 10 MB. A machine whose data
 // may become so large is a [txlog.Gradual] too, which reads itself in parts while goals go on. Each reading is of the moment
-// when it began: it has a view, and goes over that. The file reading.go has one of fifty lines. No other method changes, and no copy
+// when it began: it has a view, and goes over that, and a [txlog.Pile] hashes what it finds. The file reading.go has one of fifty lines. No other method changes, and no copy
 // becomes another one by it.
 //
 // The first bytes of a snapshot say of which version it is, and so does the machine's name in the genesis, such as "kv/1". A new

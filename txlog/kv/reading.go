@@ -16,7 +16,7 @@ type reading struct {
 	at    int      // in the first of them
 	size  int      // of the snapshot
 	count int      // of the entries
-	tree  txlog.Tree
+	pile  *txlog.Pile
 	bytes bool
 	out   [][]byte // what each Next has written
 	room  []byte
@@ -24,7 +24,8 @@ type reading struct {
 
 // Read implements [txlog.Gradual].
 func (s *State) Read(bytes bool) txlog.Reading {
-	return &reading{rest: s.values.view().pieces, size: s.size, count: s.values.count, bytes: bytes, out: [][]byte{[]byte(header)}}
+	count := s.values.count
+	return &reading{rest: s.values.view().pieces, size: s.size, count: count, pile: txlog.NewPile(count), bytes: bytes, out: [][]byte{[]byte(header)}}
 }
 
 // Next implements [txlog.Reading]. Three of four parts are read, and take about as long as the hashes of the last one.
@@ -35,7 +36,7 @@ func (r *reading) Next(parts uint64) (done bool) {
 			return false
 		}
 	}
-	return r.tree.Settle(r.count/int(max(1, min(parts, 1<<20)/4)) + 1)
+	return r.pile.Settle(r.count/int(max(1, min(parts, 1<<20)/4)) + 1)
 }
 
 // readOn reads so many bytes.
@@ -61,11 +62,11 @@ func (r *reading) take() {
 		r.rest, r.at = r.rest[1:], 0
 	}
 	key, _ := cutText(v.entry())
-	r.tree.Swap(txlog.PlaceOf(sha256.Sum256([]byte(key))), txlog.Hash{}, sha256.Sum256(r.room))
+	r.pile.Add(placeOf([]byte(key)), sha256.Sum256(r.room))
 }
 
 // Hash implements [txlog.Reading].
-func (r *reading) Hash() txlog.Hash { return r.tree.Hash() }
+func (r *reading) Hash() txlog.Hash { return r.pile.Hash() }
 
 // Snapshot implements [txlog.Reading].
 func (r *reading) Snapshot() []byte { return slices.Concat(r.out...) }

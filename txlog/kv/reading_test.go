@@ -144,7 +144,7 @@ func TestAScrubIsSpread(t *testing.T) {
 	// Where the next scrub comes early, the one before ends first.
 	for range 3 {
 		before := s.read
-		if err := next(txlog.Scrubbed); err != nil || s.read == before || !before.tree.Settle(0) {
+		if err := next(txlog.Scrubbed); err != nil || s.read == before || !before.pile.Settle(0) {
 			t.Fatal(len(before.rest), err)
 		}
 	}
@@ -161,8 +161,8 @@ func TestAReadingIsHashedInParts(t *testing.T) {
 			hashing++
 		}
 	}
-	if !r.tree.Settle(0) || hashing < 2 || all > parts {
-		t.Errorf("after %d parts, %d of them after all was read, it is hashed: %v", all, hashing, r.tree.Settle(0))
+	if !r.pile.Settle(0) || hashing < 2 || all > parts {
+		t.Errorf("after %d parts, %d of them after all was read, it is hashed: %v", all, hashing, r.pile.Settle(0))
 	}
 }
 

@@ -40,6 +40,7 @@ func BenchmarkScrubbedLog(b *testing.B) {
 		took = append(took, now()-began)
 	}
 	entry(txlog.Entry{Kind: txlog.Opening})
+	took = nil // that one has hashed what was put there
 	n := 0
 	for b.Loop() {
 		entry(txlog.Entry{Kind: txlog.Scrubbed})

@@ -13,7 +13,11 @@ type sorted struct {
 	pieces []*piece
 	count  int
 	views  uint64 // that were taken
+	last   where  // of the key that was looked up last
 }
+
+// where is the place of a key: a piece, and an index in it.
+type where struct{ piece, at int }
 
 type piece struct {
 	views uint64 // that had been taken when it was made: none of them has it
@@ -29,19 +33,54 @@ func (x *sorted) view() sorted {
 }
 
 // place returns where a key is, or would be.
-func (x *sorted) place(key string) (piece, at int, is bool) {
-	piece = sort.Search(len(x.pieces), func(i int) bool { p := x.pieces[i].held; return p[len(p)-1].key() >= key })
-	if piece == len(x.pieces) {
-		return piece, 0, false
+func (x *sorted) place(key string) (w where, is bool) {
+	w.piece = sort.Search(len(x.pieces), func(i int) bool { p := x.pieces[i].held; return p[len(p)-1].key() >= key })
+	if w.piece == len(x.pieces) {
+		return w, false
 	}
-	at, is = slices.BinarySearchFunc(x.pieces[piece].held, key, func(v held, key string) int { return strings.Compare(v.key(), key) })
-	return piece, at, is
+	w.at, is = slices.BinarySearchFunc(x.pieces[w.piece].held, key, func(v held, key string) int { return strings.Compare(v.key(), key) })
+	return w, is
+}
+
+// find is place for who may change the store: one goal looks its key up four times, so the place where the last one was is tried first.
+func (x *sorted) find(key string) (w where, is bool) {
+	if is, fits := x.fits(x.last, key); fits {
+		return x.last, is
+	}
+	x.last, is = x.place(key)
+	return x.last, is
+}
+
+// fits reports whether a key is at a place, or would be there, between two others.
+func (x *sorted) fits(w where, key string) (is, fits bool) {
+	if w.piece >= len(x.pieces) || w.at >= len(x.pieces[w.piece].held) {
+		return false, false
+	}
+	all := x.pieces[w.piece].held[:w.at+1]
+	switch here := all[w.at].key(); {
+	case here == key:
+		return true, true
+	case here < key || w.at == 0:
+		return false, false
+	}
+	return false, all[w.at-1].key() < key
 }
 
 // get returns the entry of a key; empty: there is none.
 func (x *sorted) get(key string) held {
-	if piece, at, is := x.place(key); is {
-		return x.pieces[piece].held[at]
+	w, is := x.place(key)
+	return x.at(w, is)
+}
+
+// look is get, for who may change the store.
+func (x *sorted) look(key string) held {
+	w, is := x.find(key)
+	return x.at(w, is)
+}
+
+func (x *sorted) at(w where, is bool) held {
+	if is {
+		return x.pieces[w.piece].held[w.at]
 	}
 	return ""
 }
@@ -56,7 +95,8 @@ func (x *sorted) own(i int) *piece {
 
 // put sets the value of a key.
 func (x *sorted) put(v held) {
-	i, at, is := x.place(v.key())
+	w, is := x.find(v.key())
+	i, at := w.piece, w.at
 	if len(x.pieces) == 0 {
 		x.pieces = []*piece{{views: x.views}}
 	} else if i == len(x.pieces) {
@@ -89,37 +129,38 @@ func (x *sorted) add(v held) {
 }
 
 func (x *sorted) remove(key string) {
-	i, at, is := x.place(key)
+	w, is := x.find(key)
 	if !is {
 		return
 	}
 	x.count--
-	p := x.own(i)
-	p.held = slices.Delete(p.held, at, at+1)
+	p := x.own(w.piece)
+	p.held = slices.Delete(p.held, w.at, w.at+1)
 	if len(p.held) == 0 {
-		x.pieces = slices.Delete(x.pieces, i, i+1)
+		x.pieces = slices.Delete(x.pieces, w.piece, w.piece+1)
 	}
 }
 
 // from iterates over the values whose keys are not before one.
 func (x *sorted) from(key string) iter.Seq[held] {
 	return func(yield func(held) bool) {
-		piece, at, _ := x.place(key)
-		for ; piece < len(x.pieces); piece++ {
-			for _, v := range x.pieces[piece].held[at:] {
+		w, _ := x.place(key)
+		for ; w.piece < len(x.pieces); w.piece++ {
+			for _, v := range x.pieces[w.piece].held[w.at:] {
 				if !yield(v) {
 					return
 				}
 			}
-			at = 0
+			w.at = 0
 		}
 	}
 }
 
 // before returns how many keys are before one.
 func (x *sorted) before(key string) int {
-	piece, n, _ := x.place(key)
-	for _, p := range x.pieces[:piece] {
+	w, _ := x.place(key)
+	n := w.at
+	for _, p := range x.pieces[:w.piece] {
 		n += len(p.held)
 	}
 	return n

@@ -90,7 +90,7 @@ func (s *State) Apply(diff []byte) error {
 	}
 	for i := range steps {
 		c := &steps[i]
-		c.at = s.values.get(string(c.key))
+		c.at = s.values.look(string(c.key))
 		if c.at == "" && len(c.before) > 0 || c.at != "" && c.at.text() != string(c.before) {
 			return mismatch(string(c.key))
 		}
@@ -103,7 +103,7 @@ func (s *State) Apply(diff []byte) error {
 
 // get returns a value; the empty text: the key is not there.
 func (s *State) get(key string) string {
-	if v := s.values.get(key); v != "" {
+	if v := s.values.look(key); v != "" {
 		return v.text()
 	}
 	return ""

@@ -212,8 +212,8 @@ func holds(key, text string) held { return newHeld(appendEntry(nil, key, text)) 
 
 // lose has memory hold something else in the place of a key than what was put there.
 func (x *sorted) lose(place, key, text string) {
-	piece, at, _ := x.place(place)
-	of := &x.pieces[piece].held[at]
+	w, _ := x.place(place)
+	of := &x.pieces[w.piece].held[w.at]
 	*of = (*of)[:sha256.Size] + holds(key, text)[sha256.Size:]
 }
 
