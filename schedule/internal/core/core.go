@@ -25,7 +25,7 @@ type Core struct {
 	at       time.Time     // the database's clock, as it was in the last answer
 	since    time.Duration // when that came
 	crons    map[int64]*cron
-	restored time.Time // when the rows of a backup were found
+	restored time.Time      // when the rows of a backup were found
 	known    int64          // the highest ID of a cron that was read: the next answer brings those above it, too
 	stale    map[int64]bool // to be read
 	repair   time.Duration  // when to read again; 0: at once

@@ -46,7 +46,8 @@ func (m *Machine) pull() {
 	m.tenure.askedAt = m.now
 	for _, one := range m.members {
 		if m.tenure.waits[one.account] {
-			m.ask(one.account, wire.AskHandover{Range: m.tenure.rng}, nil).tenure = m.tenure.number
+			a := m.ask(one.account, wire.AskHandover{Range: m.tenure.rng}, nil)
+			a.tenure, a.until = m.tenure.number, m.now+m.set.Hold // the answer closes the other's dispatch, however late it comes
 		}
 	}
 }

@@ -236,6 +236,32 @@ func TestACoordinatorThatHasCaughtUp(t *testing.T) {
 	}
 }
 
+// A coordinator that was behind while it had work has its time anew when it says that it has caught up, before anything is held against it,
+// too. One that says so each second is left out all the same: that counts once in as long as it would be left out.
+func TestACoordinatorThatWasBehindHasItsTimeAnew(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		isBehind func(second int) bool
+		left     []string
+	}{
+		"it was not":            {func(int) bool { return false }, []string{"a at 10s", "b at 20s"}},
+		"it was for eight":      {func(s int) bool { return s < 8 }, []string{"a at 18s"}},
+		"it is":                 {func(int) bool { return true }, []string{"a at 10s", "b at 20s"}},
+		"it says so, and so on": {func(s int) bool { return s%2 == 0 }, []string{"a at 17s"}},
+	} {
+		l := newLeaving(t, "move x y")
+		l.m.cfg.Said = func(ledger.Account) uint64 {
+			if final := l.m.final(); !c.isBehind(int(l.now / time.Second)) {
+				return final
+			}
+			return 1
+		}
+		if l.passes(22*time.Second, time.Second, func() {}); !slices.Equal(l.left, c.left) {
+			t.Errorf("%s: left out: %q, want %q", what, l.left, c.left)
+		}
+	}
+}
+
 // A coordinator that has more than one request can hold is left alone while it dispatches some: the others have to wait.
 func TestABusyCoordinatorGoesOn(t *testing.T) {
 	t.Parallel()

@@ -175,8 +175,8 @@ type peer struct {
 	landed moment        // when something last landed by it
 	idle   time.Duration // until when it is left out, as nothing lands by it
 	idles  int           // how often it was, in a row
-	late   bool          // it was behind then, and is asked again when it has caught up
-	caught bool          // that was so once since something has landed by it
+	late   bool          // it was behind, and has its time anew when it has caught up
+	caught time.Duration // before then it does not count that it is behind: it has caught up lately
 
 	list     uint64        // the number of the AskList that is not answered, or 0
 	listSent time.Duration // when the last AskList was sent

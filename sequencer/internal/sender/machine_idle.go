@@ -111,15 +111,18 @@ func (m *Machine) ranOut(it *intent) {
 // leaveOut leaves a coordinator out by which nothing lands, for twice as long, and for longer each time until something does: perhaps
 // nobody could have done more.
 func (m *Machine) leaveOut(p *peer) {
-	p.late = !p.caught && m.isBehind(p) // then catchesUp may end it early
+	m.seesBehind(p)
+	p.idle = m.now + m.penalty(p)
 	p.idles++
-	p.idle = m.now + m.cfg.Patience<<min(p.idles, 8)
 	m.lose(p)
 	m.do(Blame{Member: p.account, For: LandsNothing})
 }
 
+// penalty is for how long a coordinator is left out the next time.
+func (m *Machine) penalty(p *peer) time.Duration { return m.cfg.Patience << min(p.idles+1, 8) }
+
 // acquit holds nothing against a node any more.
-func (p *peer) acquit() { p.idle, p.idles, p.late, p.caught = 0, 0, false, false }
+func (p *peer) acquit() { p.idle, p.idles, p.late, p.caught = 0, 0, false, 0 }
 
 // isBehind reports whether a node itself speaks of a block that is long final here: what it builds on may be gone.
 func (m *Machine) isBehind(p *peer) bool {
@@ -130,11 +133,14 @@ func (m *Machine) isBehind(p *peer) bool {
 	return said > 0 && said+manyBlocks < m.final()
 }
 
-// catchesUp ends the time for which a node is left out that was behind when nothing landed by it, and is not any more. Otherwise it would
-// have the work of others, and another node that of this one, long after the reason is gone: two that coordinate at once take each
-// other's states. It may lie, so that is so once until something lands by it.
+// seesBehind notes that a node is behind that has work, or is left out.
+func (m *Machine) seesBehind(p *peer) { p.late = p.late || m.now >= p.caught && m.isBehind(p) }
+
+// catchesUp gives a node its time anew that was behind while it had work, and is not any more, also if it was left out for that.
+// Otherwise it would have the work of others, and another node that of this one, long after the reason is gone: two that coordinate at
+// once take each other's states. It may lie, so until something lands by it that is so once in as long as it would be left out.
 func (m *Machine) catchesUp(p *peer) {
-	p.late, p.caught, p.idle = false, true, 0
+	p.late, p.caught, p.idle = false, m.now+m.penalty(p), 0
 	m.spare(p, 0)
 }
 

@@ -36,13 +36,16 @@ func (m *Machine) tick() {
 	}
 	m.working = slices.DeleteFunc(m.working, func(d *delegation) bool { return d.count == 0 && d.open == nil && d != m.current })
 	for _, p := range m.listed {
+		if p.active > 0 {
+			m.seesBehind(p)
+		}
 		switch {
 		case p.active > 0 && p.account != m.cfg.Self && m.now-p.heard >= m.cfg.Silence:
 			m.lose(p)
-		case m.leavesAlone(p, news):
-			m.leaveOut(p)
 		case p.late && !m.isBehind(p):
 			m.catchesUp(p)
+		case m.leavesAlone(p, news):
+			m.leaveOut(p)
 		}
 	}
 	m.nudge()
