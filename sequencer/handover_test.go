@@ -66,7 +66,7 @@ func request(number uint64, body wire.Body) wire.Message {
 }
 
 // proven returns what a node finds proven of a handover of B's, and how many signatures it has looked at.
-func (h *heir) proven(of wire.RequestID, entries []wire.Inherited) (left []wire.Inherited, verified int64) {
+func (h *heir) proven(of wire.RequestID, entries []wire.Dispatch) (left []wire.Dispatch, verified int64) {
 	h.verified.Store(0)
 	for _, a := range h.made.Step(0, core.Arrived{From: "B", Message: wire.Message{Contract: "k", Request: of, Body: wire.Handover{Entries: entries}}}).Acts {
 		if prove, is := a.(core.Prove); is {
@@ -78,10 +78,10 @@ func (h *heir) proven(of wire.RequestID, entries []wire.Inherited) (left []wire.
 }
 
 // entries returns what B has dispatched of C's intents.
-func (h *heir) entries(many int) (all []wire.Inherited) {
+func (h *heir) entries(many int) (all []wire.Dispatch) {
 	scheme, declared := h.p.set.Scheme, h.p.set.Declared
 	for i := range many {
-		e := wire.Inherited{Whole: wire.Whole{Attempt: ledger.Attempt{Intent: ledger.Intent{Owner: "C", Sequence: ledger.Sequence{Counter: uint64(i)}}, Data: fmt.Append(nil, i)}}}
+		e := wire.Dispatch{Whole: wire.Whole{Attempt: ledger.Attempt{Intent: ledger.Intent{Owner: "C", Sequence: ledger.Sequence{Counter: uint64(i)}}, Data: fmt.Append(nil, i)}}}
 		e.Grant = ledger.Grant{Assembled: scheme.Assembled(declared, e.Attempt), Coordinator: "B", ValidUntil: 30}
 		h.sign(&e, "C", "A", "B")
 		all = append(all, e)
@@ -90,7 +90,7 @@ func (h *heir) entries(many int) (all []wire.Inherited) {
 }
 
 // sign has an owner grant an entry, and members endorse it.
-func (h *heir) sign(e *wire.Inherited, owner ledger.Account, members ...ledger.Account) {
+func (h *heir) sign(e *wire.Dispatch, owner ledger.Account, members ...ledger.Account) {
 	var fake model.Fake
 	e.Grant.Signature, e.Endorsements = fake.Sign(owner, fake.Granted(h.p.set.Declared, e.Grant)), nil
 	for _, a := range members {
@@ -105,23 +105,23 @@ func TestAHandoverIsProven(t *testing.T) {
 	t.Parallel()
 	const many, each = 40, 3
 	for what, c := range map[string]struct {
-		spoil    func(h *heir, e *wire.Inherited)
+		spoil    func(h *heir, e *wire.Dispatch)
 		left     int
 		verified int64 // if all that is left is right
 	}{
-		"nothing is wrong":                {func(*heir, *wire.Inherited) {}, many, many * each},
-		"its grant is signed by another":  {func(h *heir, e *wire.Inherited) { h.sign(e, "B", "A", "B") }, 0, 0},
-		"another attempt was granted":     {func(_ *heir, e *wire.Inherited) { e.Attempt.Data = []byte("another") }, 0, 0},
-		"its last block is another":       {func(_ *heir, e *wire.Inherited) { e.Grant.ValidUntil++ }, 0, 0},
-		"an endorsement is made up":       {func(_ *heir, e *wire.Inherited) { e.Endorsements[1].Signature = []byte("s") }, 0, 0},
-		"an endorsement is of another":    {func(h *heir, e *wire.Inherited) { h.sign(e, "C", "A", "B"); e.Endorsements[1].Member = 2 }, 0, 0},
-		"one member has endorsed twice":   {func(h *heir, e *wire.Inherited) { h.sign(e, "C", "A", "A") }, 0, 0},
-		"nobody has that place":           {func(_ *heir, e *wire.Inherited) { e.Endorsements[1].Member = 3 }, 0, 0},
-		"its owner is no member":          {func(h *heir, e *wire.Inherited) { e.Attempt.Owner = "D"; h.sign(e, "D", "A", "B") }, many - 1, (many - 1) * each},
-		"it was granted to another":       {func(h *heir, e *wire.Inherited) { e.Grant.Coordinator = "A"; h.sign(e, "C", "A", "B") }, many - 1, (many - 1) * each},
-		"its grant is over":               {func(h *heir, e *wire.Inherited) { e.Grant.ValidUntil = 10; h.sign(e, "C", "A", "B") }, many - 1, (many - 1) * each},
-		"it has fewer than are needed":    {func(h *heir, e *wire.Inherited) { h.sign(e, "C", "A") }, many - 1, (many - 1) * each},
-		"it has more than are to be read": {func(h *heir, e *wire.Inherited) { h.sign(e, "C", "A", "B", "C") }, many - 1, (many - 1) * each},
+		"nothing is wrong":                {func(*heir, *wire.Dispatch) {}, many, many * each},
+		"its grant is signed by another":  {func(h *heir, e *wire.Dispatch) { h.sign(e, "B", "A", "B") }, 0, 0},
+		"another attempt was granted":     {func(_ *heir, e *wire.Dispatch) { e.Attempt.Data = []byte("another") }, 0, 0},
+		"its last block is another":       {func(_ *heir, e *wire.Dispatch) { e.Grant.ValidUntil++ }, 0, 0},
+		"an endorsement is made up":       {func(_ *heir, e *wire.Dispatch) { e.Endorsements[1].Signature = []byte("s") }, 0, 0},
+		"an endorsement is of another":    {func(h *heir, e *wire.Dispatch) { h.sign(e, "C", "A", "B"); e.Endorsements[1].Member = 2 }, 0, 0},
+		"one member has endorsed twice":   {func(h *heir, e *wire.Dispatch) { h.sign(e, "C", "A", "A") }, 0, 0},
+		"nobody has that place":           {func(_ *heir, e *wire.Dispatch) { e.Endorsements[1].Member = 3 }, 0, 0},
+		"its owner is no member":          {func(h *heir, e *wire.Dispatch) { e.Attempt.Owner = "D"; h.sign(e, "D", "A", "B") }, many - 1, (many - 1) * each},
+		"it was granted to another":       {func(h *heir, e *wire.Dispatch) { e.Grant.Coordinator = "A"; h.sign(e, "C", "A", "B") }, many - 1, (many - 1) * each},
+		"its grant is over":               {func(h *heir, e *wire.Dispatch) { e.Grant.ValidUntil = 10; h.sign(e, "C", "A", "B") }, many - 1, (many - 1) * each},
+		"it has fewer than are needed":    {func(h *heir, e *wire.Dispatch) { h.sign(e, "C", "A") }, many - 1, (many - 1) * each},
+		"it has more than are to be read": {func(h *heir, e *wire.Dispatch) { h.sign(e, "C", "A", "B", "C") }, many - 1, (many - 1) * each},
 	} {
 		h := newHeir(t)
 		entries := h.entries(many)

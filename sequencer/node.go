@@ -42,7 +42,7 @@ type Node struct {
 	stopped chan struct{}
 	group   sync.WaitGroup
 
-	waits   map[waitKey][]chan Result
+	waits   map[waitKey][]chan ledger.Result
 	waiting map[uint64]waiting
 	tickets uint64 // the last one
 
@@ -65,7 +65,7 @@ func New(cfg Config) (*Node, error) {
 		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, places: map[string]*place{}, began: time.Now(),
 		inbox: step.NewInbox[func()](), calls: make(chan func(), step.MostAtOnce), jobs: make(chan func(), 256), writes: step.NewInbox[core.Write](),
 		stopped: make(chan struct{}),
-		waits:   map[waitKey][]chan Result{}, waiting: map[uint64]waiting{},
+		waits:   map[waitKey][]chan ledger.Result{}, waiting: map[uint64]waiting{},
 		chronicle: newChronicle(), outages: newOutages(),
 	}
 	for a, name := range cfg.Peers {
@@ -211,17 +211,17 @@ func (n *Node) Drain(ctx context.Context, address string, on bool) error {
 }
 
 // Wait returns how an intent ended, when it has.
-func (n *Node) Wait(ctx context.Context, contract, key string) (Result, error) {
-	told := make(chan Result, 1)
+func (n *Node) Wait(ctx context.Context, contract, key string) (ledger.Result, error) {
+	told := make(chan ledger.Result, 1)
 	at := waitKey{contract, key}
 	defer n.inbox.Put(func() {
-		left := slices.DeleteFunc(n.waits[at], func(x chan Result) bool { return x == told })
+		left := slices.DeleteFunc(n.waits[at], func(x chan ledger.Result) bool { return x == told })
 		if n.waits[at] = left; len(left) == 0 {
 			delete(n.waits, at)
 		}
 	})
 	if err := n.find(ctx, contract, func() { n.waits[at] = append(n.waits[at], told) }); err != nil {
-		return Result{}, err
+		return ledger.Result{}, err
 	}
 	if found, _, err := n.cfg.Store.Find(ctx, contract, key); err != nil || found.Ended {
 		return found.Result, err
@@ -230,8 +230,8 @@ func (n *Node) Wait(ctx context.Context, contract, key string) (Result, error) {
 	case r := <-told:
 		return r, nil
 	case <-ctx.Done():
-		return Result{}, ctx.Err()
+		return ledger.Result{}, ctx.Err()
 	case <-n.stopped:
-		return Result{}, ErrStopped
+		return ledger.Result{}, ErrStopped
 	}
 }

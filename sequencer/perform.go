@@ -62,7 +62,7 @@ func (n *Node) act(a core.Act) {
 	case core.Finished:
 		at := waitKey{a.Contract, a.Key}
 		for _, told := range n.waits[at] {
-			told <- Result(a.Result)
+			told <- a.Result
 		}
 		delete(n.waits, at)
 	case core.Passed:

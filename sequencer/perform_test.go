@@ -207,7 +207,7 @@ func TestAStepStoresBeforeItTells(t *testing.T) {
 	t.Parallel()
 	n := behind(t)
 	n.with(n.places["k"], 1, func() {
-		n.feed(core.Submit{Contract: "k", Submit: sender.Submit{Key: "a", Payload: []byte("p")}})
+		n.feed(core.Submit{Contract: "k", IntentRow: sender.IntentRow{Key: "a", Payload: []byte("p")}})
 	}, nil)
 	if order := n.wakes(); !slices.Equal(order, []string{"book", "intent"}) {
 		t.Errorf("these are stored: %q", order)

@@ -118,8 +118,7 @@ func (n *Node) prove(p *place, of core.Prove, then func(core.Proven)) {
 	scheme, declared := p.set.Scheme, p.set.Declared
 	var lies atomic.Bool
 	n.parts(len(of.Claims), func(i int) {
-		e := of.Claims[i]
-		if lies.Load() || grants.Proven(declared, scheme, of.From, ledger.Entry{Attempt: e.Attempt, Grant: e.Grant, Endorsements: e.Endorsements}) {
+		if lies.Load() || grants.Proven(declared, scheme, of.From, of.Claims[i].Entry()) {
 			return
 		}
 		lies.Store(true)

@@ -50,16 +50,7 @@ type Found struct {
 	Number   uint64    // rises with each intent of the contract; from 1
 	Accepted time.Time // by the store's clock
 	Ended    bool
-	Result   Result // if it has ended
-}
-
-// Result is how an intent ended.
-type Result struct {
-	Sequence  ledger.Sequence
-	Confirmed bool        // else reverted
-	Assembled ledger.Hash // of the attempt that landed
-	Block     uint64      // that has it, or a final block that comes after it; of a reverted one, in which that was read, or 0
-	Why       string      // it is reverted
+	Result   ledger.Result // if it has ended
 }
 
 // Filter says which intents to list. What is zero does not limit.

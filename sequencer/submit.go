@@ -23,7 +23,7 @@ func (n *Node) Submit(ctx context.Context, address, key string, request []byte, 
 		return ledger.Sequence{}, &RequestError{err}
 	}
 	is, err := ask(ctx, n, address, func(p *place, answer func(core.Accepted), busy func()) {
-		n.handIn(ctx, p, sender.Submit{Key: key, Payload: payload, Deadline: deadline}, waiting{accepted: answer, busy: busy})
+		n.handIn(ctx, p, sender.IntentRow{Key: key, Payload: payload, Deadline: deadline}, waiting{accepted: answer, busy: busy})
 	})
 	if err != nil {
 		return ledger.Sequence{}, err
@@ -33,11 +33,11 @@ func (n *Node) Submit(ctx context.Context, address, key string, request []byte, 
 
 // handIn has a contract's sender take a request, unless its user has left by then: to read a contract may take long, and what
 // cannot be read is not stored later.
-func (n *Node) handIn(ctx context.Context, p *place, in sender.Submit, w waiting) {
-	w.again = func(again core.Submit) { n.handIn(ctx, p, again.Submit, w) }
+func (n *Node) handIn(ctx context.Context, p *place, in sender.IntentRow, w waiting) {
+	w.again = func(again core.Submit) { n.handIn(ctx, p, again.IntentRow, w) }
 	n.with(p, len(in.Payload), func() {
 		if ctx.Err() == nil {
-			n.feed(core.Submit{Contract: p.address(), Submit: in, Ticket: n.ticket(w)})
+			n.feed(core.Submit{Contract: p.address(), IntentRow: in, Ticket: n.ticket(w)})
 		}
 	}, w.busy)
 }

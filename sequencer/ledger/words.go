@@ -155,6 +155,15 @@ type Block struct {
 // Rewind says that the blocks above a number are no longer in the canonical chain.
 type Rewind struct{ To uint64 }
 
+// Result is how an intent ended, for its user.
+type Result struct {
+	Sequence  Sequence
+	Confirmed bool   // else reverted
+	Assembled Hash   // of the attempt that landed
+	Block     uint64 // that has it, or a final block that comes after it; of a reverted one, in which that was read, or 0
+	Why       string // it is reverted
+}
+
 // View reads the state after one block.
 type View interface {
 	// Number returns the block's number.

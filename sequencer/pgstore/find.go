@@ -75,7 +75,7 @@ func found(rows pgx.Rows) (all []sequencer.Found, err error) {
 			Number: uint64(place), Accepted: accepted, Ended: ended,
 		}
 		if ended {
-			f.Result = sequencer.Result{Sequence: f.Sequence, Confirmed: confirmed, Assembled: hashOf(landed), Block: uint64(block), Why: string(why)}
+			f.Result = ledger.Result{Sequence: f.Sequence, Confirmed: confirmed, Assembled: hashOf(landed), Block: uint64(block), Why: string(why)}
 		}
 		all = append(all, f)
 		return nil

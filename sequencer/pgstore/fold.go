@@ -41,7 +41,7 @@ type grantName struct {
 // ending is what changes of an intent's row.
 type ending struct {
 	sender.Mark
-	result *sender.Result
+	result *ledger.Result
 }
 
 // dispatch is what becomes of a row.
@@ -171,8 +171,8 @@ func (s *sum) keep(name ledger.Hash, w wire.Whole) *fate {
 
 func (s *sum) dispatched(c core.Change) {
 	for _, r := range c.Rows {
-		s.becomes(&dispatch{Intent: r.Entry.Intent, row: &r, noted: r.Noted})
-		s.keep(r.Entry.Grant.Assembled, r.Whole)
+		s.becomes(&dispatch{Intent: r.Attempt.Intent, row: &r, noted: r.Noted})
+		s.keep(r.Grant.Assembled, r.Whole)
 	}
 	for _, in := range c.Noted {
 		if d := s.work[in]; d != nil {
@@ -189,7 +189,7 @@ func (s *sum) dispatched(c core.Change) {
 // becomes replaces what was to become of a row before.
 func (s *sum) becomes(d *dispatch) {
 	if was := s.work[d.Intent]; was != nil && was.row != nil { // the table never has it, and cannot say which attempt it was
-		if f := s.fate(was.row.Entry.Grant.Assembled); !f.landed {
+		if f := s.fate(was.row.Grant.Assembled); !f.landed {
 			f.done = loose
 		}
 	}

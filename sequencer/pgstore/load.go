@@ -148,9 +148,9 @@ func (d *dispatched) read() (row coordinator.Row, err error) {
 	if row.Whole, err = wire.DecodeWhole(d.contents); err != nil {
 		return row, fmt.Errorf("the contents of attempt %v: %w", hashOf(d.assembled), err)
 	}
-	row.Noted, row.Entry.Attempt = d.noted, row.Attempt
-	row.Entry.Endorsements, err = unpackEndorsements(d.endorsements)
-	row.Entry.Grant = ledger.Grant{
+	row.Noted = d.noted
+	row.Endorsements, err = unpackEndorsements(d.endorsements)
+	row.Grant = ledger.Grant{
 		Assembled: hashOf(d.assembled), Coordinator: ledger.Account(d.coordinator), Delegation: hashOf(d.delegation),
 		ValidUntil: uint64(d.until), Signature: d.signature,
 	}

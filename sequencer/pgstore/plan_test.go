@@ -61,7 +61,7 @@ func insert(c *core.Change, owner *sender.Store, b *book.Change, n int) {
 	grant := ledger.Grant{Assembled: hashed(n), Coordinator: "you", ValidUntil: 9}
 	owner.Intents = append(owner.Intents, sender.IntentRow{Sequence: in.Sequence, Key: fmt.Sprint("key ", n), Payload: make([]byte, 200)})
 	owner.Grants = append(owner.Grants, sender.GrantRow{Given: grants.Given{Intent: in, Assembled: hashed(n), ValidUntil: 9}, To: "you", Grant: grant, Whole: whole})
-	c.Rows = append(c.Rows, coordinator.Row{Whole: whole, Entry: ledger.Entry{Attempt: whole.Attempt, Grant: grant}})
+	c.Rows = append(c.Rows, coordinator.Row{Dispatch: wire.Dispatch{Whole: whole, Grant: grant}})
 	b.Added = append(b.Added, domain.State{ID: ledger.StateID(hashed(n))})
 	b.Missing = append(b.Missing, book.Missing{Assembled: hashed(n)})
 	b.Early = append(b.Early, ledger.StateID(hashed(n)))
@@ -92,7 +92,7 @@ func TestAWriteReadsItsRows(t *testing.T) {
 					c.Noted = append(c.Noted, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
 				}),
 				"ends": many(batch, 2*batch, func(c *core.Change, owner *sender.Store, b *book.Change, n int) {
-					owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n))})
+					owner.Results = append(owner.Results, ledger.Result{Sequence: number(uint64(n))})
 					c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
 					b.Removed, b.Heard, b.Late = append(b.Removed, ledger.StateID(hashed(n))), append(b.Heard, hashed(n)), append(b.Late, ledger.StateID(hashed(n)))
 				}),
@@ -152,7 +152,7 @@ func grows(t *testing.T, all, batch int, between string) {
 	s := begin(t, d, 1)
 	conn := db.Connect(t)
 	ends := func(c *core.Change, owner *sender.Store, _ *book.Change, n int) {
-		owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n))})
+		owner.Results = append(owner.Results, ledger.Result{Sequence: number(uint64(n))})
 		c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
 	}
 	notes := func(c *core.Change, owner *sender.Store, _ *book.Change, n int) {
@@ -190,7 +190,7 @@ func TestLoadOfMany(t *testing.T) {
 		write(t, s, many(n, n+2000, func(c *core.Change, owner *sender.Store, b *book.Change, n int) {
 			insert(c, owner, &book.Change{}, n)
 			if n%keep != 0 {
-				owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n))})
+				owner.Results = append(owner.Results, ledger.Result{Sequence: number(uint64(n))})
 				c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
 			}
 		}))

@@ -29,7 +29,7 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := down(); !errors.As(err, &open) || open.Open != [2]int{1, 1} {
 		t.Errorf("with open work: %v, want an OpenError with one of each", err)
 	}
-	write(t, s, core.Change{Contract: "k", Over: []ledger.Intent{{Owner: "x", Sequence: number(1)}}, Sender: &sender.Store{Results: []sender.Result{{Sequence: number(1)}}}})
+	write(t, s, core.Change{Contract: "k", Over: []ledger.Intent{{Owner: "x", Sequence: number(1)}}, Sender: &sender.Store{Results: []ledger.Result{{Sequence: number(1)}}}})
 	if err := down(); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // ended is an intent that has ended.
 func ended(n uint64, key string) core.Change {
 	c := submitted(n, key)
-	c.Sender.Results = []sender.Result{{Sequence: number(n), Why: "late"}}
+	c.Sender.Results = []ledger.Result{{Sequence: number(n), Why: "late"}}
 	return c
 }
 
@@ -96,7 +96,7 @@ func TestTrimReadsWhatItForgets(t *testing.T) {
 			conn := db.Connect(t)
 			write(t, s, many(0, kept+old, func(c *core.Change, owner *sender.Store, b *book.Change, n int) {
 				insert(c, owner, &book.Change{}, n)
-				owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n)), Confirmed: true, Assembled: hashed(n)})
+				owner.Results = append(owner.Results, ledger.Result{Sequence: number(uint64(n)), Confirmed: true, Assembled: hashed(n)})
 				b.Landed = append(b.Landed, book.Landed{Assembled: hashed(n), Whole: owner.Grants[len(owner.Grants)-1].Whole})
 				b.Added = append(b.Added, domain.State{ID: ledger.StateID(hashed(n)), Assembled: hashed(n)})
 				c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})

@@ -43,9 +43,9 @@ func (s *sum) queueRows(batch *pgx.Batch, rows []*dispatch) {
 	var until []int64
 	var noted []bool
 	for _, d := range rows {
-		g := &d.row.Entry.Grant
+		g := &d.row.Grant
 		owners, sequences = append(owners, []byte(d.Owner)), append(sequences, sequence(d.Sequence))
-		hashes, endorsements = append(hashes, g.Assembled[:]), append(endorsements, packEndorsements(d.row.Entry.Endorsements))
+		hashes, endorsements = append(hashes, g.Assembled[:]), append(endorsements, packEndorsements(d.row.Endorsements))
 		coordinators, delegations = append(coordinators, []byte(g.Coordinator)), append(delegations, g.Delegation[:])
 		signatures, until, noted = append(signatures, notNull(g.Signature)), append(until, int64(g.ValidUntil)), append(noted, d.noted)
 	}

@@ -4,7 +4,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/sequencer/internal/core"
-	"github.com/conchhq/conch/sequencer/internal/sender"
+	"github.com/conchhq/conch/sequencer/ledger"
 )
 
 // queueIntents stores intents in their order. Of those with a key that has a row, and of those that are stored already,
@@ -72,7 +72,7 @@ func (s *sum) queueEndings(batch *pgx.Batch) {
 	var ended, confirmed []bool
 	var blocks []int64
 	for _, e := range s.endings {
-		var r sender.Result
+		var r ledger.Result
 		if e.result != nil {
 			r = *e.result
 		}

@@ -51,7 +51,7 @@ func (n *node) act(a core.Act) {
 		n.after(5*time.Millisecond, func() { n.feed(a.Received) })
 	case core.Prove:
 		from, handed := a.From, a.Message
-		if slices.ContainsFunc(a.Claims, func(e wire.Inherited) bool { return !n.r.proven(a.From, e) }) {
+		if slices.ContainsFunc(a.Claims, func(e wire.Dispatch) bool { return !n.r.proven(a.From, e) }) {
 			a.Claims = nil
 		}
 		a.Message.Body = wire.Handover{Entries: a.Claims}
@@ -222,9 +222,8 @@ func (n *node) signedWrongly(v core.Verify) bool {
 }
 
 // proven reports whether an entry was granted to the node that hands it over, and endorsed.
-func (r *run) proven(from ledger.Account, e wire.Inherited) bool {
-	entry := ledger.Entry{Attempt: e.Attempt, Grant: e.Grant, Endorsements: e.Endorsements}
-	return r.broken == "proven-handover" || grants.Proven(r.contract, r.scheme, from, entry)
+func (r *run) proven(from ledger.Account, e wire.Dispatch) bool {
+	return r.broken == "proven-handover" || grants.Proven(r.contract, r.scheme, from, e.Entry())
 }
 
 // receive takes a message.

@@ -36,7 +36,7 @@ func (n *node) handIn(w *wish) {
 	n.reach(func() {
 		n.feed(core.Submit{
 			Ticket: n.owes(func(a core.Accepted) { n.r.accepted(n, w, a) }), Contract: n.r.contract.Address,
-			Submit: sender.Submit{Key: w.key, Payload: []byte(w.text)},
+			IntentRow: sender.IntentRow{Key: w.key, Payload: []byte(w.text)},
 		})
 	})
 }

@@ -14,7 +14,7 @@ import (
 // submitter takes.
 func (r *run) judgeDecided(n *node, rows []coordinator.Row) {
 	for _, row := range rows {
-		if e := row.Entry; r.firstTime(n, e) {
+		if e := row.Entry(); r.firstTime(n, e) {
 			r.judgeBuilt(n, e)
 			r.Check(!n.closed[e.Grant.Delegation], InheritedFirst, "%s dispatches %v, and has said that it would not", n.name, e.Intent.Sequence)
 		}
@@ -95,7 +95,7 @@ type inheritance struct {
 
 // inherited is an entry that was handed over, and the block until which it is waited for.
 type inherited struct {
-	wire.Inherited
+	wire.Dispatch
 
 	until uint64
 }

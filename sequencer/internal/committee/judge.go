@@ -45,7 +45,7 @@ type wish struct {
 	asked    time.Duration
 	accepted time.Duration // 0: not yet
 	lost     bool          // its row was lost with a database
-	result   *sender.Result
+	result   *ledger.Result
 	ended    time.Duration
 }
 
@@ -83,11 +83,11 @@ func (r *run) accepted(n *node, w *wish, a core.Accepted) {
 
 // told checks that a user is told what is stored.
 func (r *run) told(n *node, f core.Finished) {
-	r.Check(sender.Result(n.db.numbered(f.Result.Sequence).Result) == f.Result, ToldTheTruth, "%s was told what is not stored", f.Key)
+	r.Check(n.db.numbered(f.Result.Sequence).Result == f.Result, ToldTheTruth, "%s was told what is not stored", f.Key)
 }
 
 // finished notes how an intent ended: it is stored, and its user may hear of it.
-func (r *run) finished(n *node, result sender.Result) {
+func (r *run) finished(n *node, result ledger.Result) {
 	w := r.wishes[n.db.numbered(result.Sequence).Key]
 	if w == nil {
 		return

@@ -97,7 +97,7 @@ func (n *node) tells(body func(to *node) wire.Body) {
 
 // made returns a made-up attempt on a state, which creates the same contents anew, with a grant to the liar and
 // endorsements that nobody has given. They are right if the liar has asked for them, and withholds the entry.
-func (n *node) made(id ledger.StateID, right bool) (e wire.Inherited) {
+func (n *node) made(id ledger.StateID, right bool) (e wire.Dispatch) {
 	r, payload := n.r, fmt.Appendf(nil, "lie move %v", id)
 	n.requests++
 	e.Whole = wire.Whole{Payload: payload, Attempt: ledger.Attempt{

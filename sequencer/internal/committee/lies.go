@@ -33,7 +33,7 @@ var lies = []lie{
 		h, is := body.(wire.Handover)
 		for _, e := range n.r.chain.public {
 			if w, known := n.Book.Whole(e.Grant.Assembled); known && is {
-				h.Entries = append(h.Entries, wire.Inherited{Whole: w, Grant: e.Grant, Endorsements: e.Endorsements})
+				h.Entries = append(h.Entries, wire.Dispatch{Whole: w, Grant: e.Grant, Endorsements: e.Endorsements})
 			}
 		}
 		if is {
@@ -129,8 +129,8 @@ var lies = []lie{
 		for i, id := range n.r.chain.head.States() {
 			if is && i < len(a.Results) {
 				w := n.made(id, false).Whole
-				w.Attempt.Sequence, w.Attempt.Payload = a.Results[i].Sequence, domain.PayloadHash(ofAll)
-				a.Results[i] = wire.Result{Sequence: w.Attempt.Sequence, Attempt: w.Attempt, Payload: ofAll, Outputs: w.Outputs}
+				w.Attempt.Sequence, w.Attempt.Payload, w.Payload = a.Results[i].Sequence, domain.PayloadHash(ofAll), ofAll
+				a.Results[i] = wire.Result{Sequence: w.Attempt.Sequence, Whole: w}
 			}
 		}
 		if _, grants := body.(wire.Granted); grants {

@@ -117,7 +117,7 @@ func (t *teller) afterwards(to *node, body wire.Body) string {
 	case wire.AskHandover:
 		return fmt.Sprintf("asks what is dispatched, since it coordinates range %d", b.Range)
 	case wire.Handover:
-		all := each(b.Entries, func(e wire.Inherited) wire.Whole { return e.Whole })
+		all := each(b.Entries, func(e wire.Dispatch) wire.Whole { return e.Whole })
 		return "has dispatched, and the ledger has not decided: " + t.wholes(all)
 	case wire.AskAttempts:
 		return "asks for the contents of what has landed"

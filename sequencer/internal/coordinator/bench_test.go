@@ -110,7 +110,7 @@ func (p *peers) answer(a ledger.Account, asked wire.Body) wire.Body {
 	case wire.Assemble:
 		var b wire.Assembled
 		for _, item := range asked.Items {
-			r := wire.Result{Sequence: item.Sequence, Outputs: make([]domain.Secret, 1)}
+			r := wire.Result{Sequence: item.Sequence, Whole: wire.Whole{Outputs: make([]domain.Secret, 1)}}
 			r.Attempt = ledger.Attempt{Intent: ledger.Intent{Owner: a, Sequence: item.Sequence}, Inputs: []ledger.StateID{p.last[a]}, Outputs: make([]ledger.Hash, 1)}
 			if p.apart {
 				r.Attempt.Inputs = []ledger.StateID{quick{}.State(quick{}.Assembled(ledger.Contract{}, r.Attempt), 5)}

@@ -17,7 +17,7 @@ import (
 // with it, and what counts without one locks states on the word of one member.
 func TestWhatOfAHandoverCounts(t *testing.T) {
 	t.Parallel()
-	entry := func(s *stage, text string) wire.Inherited {
+	entry := func(s *stage, text string) wire.Dispatch {
 		s.speaker = "B"
 		e := s.inherited(text)
 		e.Attempt.Owner = "B"
@@ -27,26 +27,26 @@ func TestWhatOfAHandoverCounts(t *testing.T) {
 		before []string
 		rng    int // for which it coordinates; 0: one that begins with it
 		from   ledger.Account
-		spoil  func(*wire.Inherited, *wire.RequestID)
+		spoil  func(*wire.Dispatch, *wire.RequestID)
 		want   int
 	}{
 		"as it should be":              {want: 1},
-		"of another than was asked":    {from: "C", spoil: func(e *wire.Inherited, _ *wire.RequestID) { e.Grant.Coordinator = "C" }},
-		"to an earlier start":          {spoil: func(_ *wire.Inherited, id *wire.RequestID) { id.Incarnation[0]++ }},
-		"to another question":          {spoil: func(_ *wire.Inherited, id *wire.RequestID) { id.Number = 99 }},
+		"of another than was asked":    {from: "C", spoil: func(e *wire.Dispatch, _ *wire.RequestID) { e.Grant.Coordinator = "C" }},
+		"to an earlier start":          {spoil: func(_ *wire.Dispatch, id *wire.RequestID) { id.Incarnation[0]++ }},
+		"to another question":          {spoil: func(_ *wire.Dispatch, id *wire.RequestID) { id.Number = 99 }},
 		"a second time":                {before: []string{"handed B B/7=g:s1:1:60"}},
 		"known from another":           {before: []string{"handed C B/7=g:s1:1:60"}},
 		"its own, dispatched":          {rng: 5, before: []string{"attempts B 7=y:s2:1", "verdicts A y", "verdicts C y", "grants B 7=y:d1:60", "stored"}},
 		"its own, not granted":         {rng: 5, before: []string{"attempts B 7=y:s2:1", "verdicts A y", "verdicts C y"}, want: 1},
 		"its own, the same":            {before: []string{"attempts B 7=g:s1:1"}},
 		"it owns another attempt":      {before: []string{"attempts B 7=y:s1:1"}, want: 1},
-		"of nobody":                    {spoil: func(e *wire.Inherited, _ *wire.RequestID) { e.Attempt.Owner = "X" }},
-		"its grant is over":            {spoil: func(e *wire.Inherited, _ *wire.RequestID) { e.Grant.ValidUntil = 40 }},
-		"its grant lasts for a block":  {spoil: func(e *wire.Inherited, _ *wire.RequestID) { e.Grant.ValidUntil = 41 }, want: 1},
+		"of nobody":                    {spoil: func(e *wire.Dispatch, _ *wire.RequestID) { e.Attempt.Owner = "X" }},
+		"its grant is over":            {spoil: func(e *wire.Dispatch, _ *wire.RequestID) { e.Grant.ValidUntil = 40 }},
+		"its grant lasts for a block":  {spoil: func(e *wire.Dispatch, _ *wire.RequestID) { e.Grant.ValidUntil = 41 }, want: 1},
 		"the ledger has decided it":    {before: []string{"heard B/7=g:s1:1", "block 43 g"}},
-		"granted to another":           {spoil: func(e *wire.Inherited, _ *wire.RequestID) { e.Grant.Coordinator = "C" }},
-		"endorsed by fewer":            {spoil: func(e *wire.Inherited, _ *wire.RequestID) { e.Endorsements = e.Endorsements[:1] }},
-		"the question was asked again": {before: []string{"block 83"}, spoil: func(e *wire.Inherited, _ *wire.RequestID) { e.Grant.ValidUntil = 99 }},
+		"granted to another":           {spoil: func(e *wire.Dispatch, _ *wire.RequestID) { e.Grant.Coordinator = "C" }},
+		"endorsed by fewer":            {spoil: func(e *wire.Dispatch, _ *wire.RequestID) { e.Endorsements = e.Endorsements[:1] }},
+		"the question was asked again": {before: []string{"block 83"}, spoil: func(e *wire.Dispatch, _ *wire.RequestID) { e.Grant.ValidUntil = 99 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +65,7 @@ func TestWhatOfAHandoverCounts(t *testing.T) {
 			if c.from != "" {
 				from = c.from
 			}
-			if got := len(s.m.Claims(from, id, wire.Handover{Entries: []wire.Inherited{e}})); got != c.want {
+			if got := len(s.m.Claims(from, id, wire.Handover{Entries: []wire.Dispatch{e}})); got != c.want {
 				t.Errorf("%d are to be proven, want %d", got, c.want)
 			}
 		})
@@ -82,7 +82,7 @@ func TestAHandoverOfSomethingElse(t *testing.T) {
 		s.speaker = "B"
 		e := s.inherited("7=g:s1:1:60")
 		e.Attempt.Owner, e.Grant.Assembled = "B", named(granted)
-		s.answers("B", wire.KindAskHandover, wire.Handover{Entries: []wire.Inherited{e}})
+		s.answers("B", wire.KindAskHandover, wire.Handover{Entries: []wire.Dispatch{e}})
 		if got := s.tell("delegate D d2 4 1"); len(got) != 2 || got[1] != want {
 			t.Errorf("granted as %s: it does %q", granted, got)
 		}
@@ -260,7 +260,7 @@ func TestAnAttemptForAnotherIntent(t *testing.T) {
 	} {
 		s := newStage(t)
 		s.tell("delegate B d1 0 1")
-		r := wire.Result{Sequence: sequence("1"), Attempt: ledger.Attempt{Intent: ledger.Intent{Owner: "B", Sequence: sequence("1")}, Data: []byte("x")}}
+		r := wire.Result{Sequence: sequence("1"), Whole: wire.Whole{Attempt: ledger.Attempt{Intent: ledger.Intent{Owner: "B", Sequence: sequence("1")}, Data: []byte("x")}}}
 		spoil(&r)
 		got := s.answers("B", wire.KindAssemble, wire.Assembled{Results: []wire.Result{r}})
 		if len(got) != 1 || got[0] != "B: returned 1, refused" {

@@ -50,8 +50,7 @@ type Config struct {
 
 // Row is what is stored of a dispatch, before it is submitted (P38).
 type Row struct {
-	wire.Whole
-	Entry ledger.Entry
+	wire.Dispatch
 	Noted bool // the sender has confirmed that it knows
 }
 

@@ -39,9 +39,9 @@ func loaded(t *testing.T, attempts, size int) *stage {
 			Inputs: []ledger.StateID{plain{}.State(named(fmt.Sprint(i-1)), 0)}, Outputs: make([]ledger.Hash, 2), Data: fmt.Append(nil, i),
 		}
 		r.Outputs = []domain.Secret{{Data: make([]byte, size)}, {Data: make([]byte, size)}}
-		r.Entry = ledger.Entry{Attempt: r.Attempt, Endorsements: make([]ledger.Endorsement, 2), Grant: ledger.Grant{Coordinator: "A", ValidUntil: 120, Signature: make([]byte, 65)}}
-		for i := range r.Entry.Endorsements {
-			r.Entry.Endorsements[i].Signature = make([]byte, 65)
+		r.Endorsements, r.Grant = make([]ledger.Endorsement, 2), ledger.Grant{Coordinator: "A", ValidUntil: 120, Signature: make([]byte, 65)}
+		for i := range r.Endorsements {
+			r.Endorsements[i].Signature = make([]byte, 65)
 		}
 		s.set.Rows = append(s.set.Rows, r)
 	}
@@ -121,7 +121,7 @@ func TestLargeMessages(t *testing.T) {
 	asks, ids := sent[wire.Assemble](t, ask("C", d))
 	var results wire.Assembled
 	for i, item := range asks[0].Items {
-		r := wire.Result{Sequence: item.Sequence, Payload: make([]byte, 200<<10)}
+		r := wire.Result{Sequence: item.Sequence, Whole: wire.Whole{Payload: make([]byte, 200<<10)}}
 		r.Attempt = ledger.Attempt{Intent: ledger.Intent{Owner: "C", Sequence: item.Sequence}, Data: fmt.Append(nil, "c", i)}
 		r.Attempt.Inputs = []ledger.StateID{plain{}.State(named("299"), 0)}
 		if i > 0 {
@@ -315,7 +315,7 @@ func TestAHandoverIsAwaitedWhileItIsProven(t *testing.T) {
 	s.speaker = "C"
 	e := s.inherited("7=g:s1:1:18")
 	e.Attempt.Owner = "B"
-	claims := s.m.Claims("C", id, wire.Handover{Entries: []wire.Inherited{e}})
+	claims := s.m.Claims("C", id, wire.Handover{Entries: []wire.Dispatch{e}})
 	s.tell("wait 1s")
 	s.m.Step(s.now, Received{From: "C", Message: wire.Message{Request: id, Body: wire.Handover{Entries: claims}}})
 	if len(claims) != 1 || s.m.Status().Inherited != 1 {

@@ -86,11 +86,10 @@ func (m *Machine) attempt(w *work, r wire.Result) (why wire.Why, by []ledger.Sta
 	if r.Why != wire.Done {
 		return r.Why, nil
 	}
-	whole := wire.Whole{Attempt: r.Attempt, Payload: r.Payload, Outputs: r.Outputs}
 	if r.Attempt.Intent != w.Intent || r.Attempt.Payload != w.payload {
 		return wire.Refused, nil
 	}
-	hash, err := m.set.Book.Hear(whole)
+	hash, err := m.set.Book.Hear(r.Whole)
 	if err != nil {
 		return wire.Refused, nil
 	}
@@ -112,7 +111,7 @@ func (m *Machine) attempt(w *work, r wire.Result) (why wire.Why, by []ledger.Sta
 		return wire.Failed, nil
 	}
 	m.seats++
-	w.whole, w.assembled, w.seat = whole, hash, m.seats
+	w.whole, w.assembled, w.seat = r.Whole, hash, m.seats
 	m.flight.board(w, m.set.Scheme)
 	m.inFlight++
 	return wire.Done, nil

@@ -175,14 +175,14 @@ func (m *Machine) store(works []*work) {
 	m.stores[m.storing] = works
 	s := Store{Number: m.storing}
 	for _, w := range works {
-		s.Rows = append(s.Rows, Row{Whole: w.whole, Entry: m.entry(w)})
+		s.Rows = append(s.Rows, Row{Dispatch: m.dispatch(w)})
 	}
 	m.changedReady = true
 	m.do(s)
 }
 
-func (m *Machine) entry(w *work) ledger.Entry {
-	return ledger.Entry{Attempt: w.whole.Attempt, Endorsements: w.signed[:min(m.set.Contract.Needed, len(w.signed))], Grant: w.grant}
+func (m *Machine) dispatch(w *work) wire.Dispatch {
+	return wire.Dispatch{Whole: w.whole, Endorsements: w.signed[:min(m.set.Contract.Needed, len(w.signed))], Grant: w.grant}
 }
 
 // stored hands what is durable to the submitter, in order, and tells its senders until they say that they know (P32).
@@ -199,7 +199,7 @@ func (m *Machine) stored(number uint64) {
 			continue // a block has decided it meanwhile
 		}
 		w.stored = true
-		entries = append(entries, m.entry(w))
+		entries = append(entries, m.dispatch(w).Entry())
 		m.lasts(w)
 	}
 	m.submit(entries)

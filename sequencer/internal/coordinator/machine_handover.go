@@ -101,7 +101,7 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 	var h wire.Handover
 	room := m.room(h)
 	for _, w := range list[:min(len(list), m.mostHanded())] {
-		e := wire.Inherited{Whole: w.whole, Grant: w.grant, Endorsements: m.entry(w).Endorsements}
+		e := m.dispatch(w)
 		if room -= e.Size(); room < 0 {
 			break
 		}
@@ -112,7 +112,7 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 
 // Claims returns what of an answer to a handover can still count, so that nothing else has to be proven: cheap checks come
 // before signatures. What is left has an honest form, and is neither known here nor over.
-func (m *Machine) Claims(from ledger.Account, answer wire.RequestID, h wire.Handover) (open []wire.Inherited) {
+func (m *Machine) Claims(from ledger.Account, answer wire.RequestID, h wire.Handover) (open []wire.Dispatch) {
 	a := m.asks[answer.Number]
 	if a == nil || answer.Incarnation != m.set.Incarnation || a.to != from || a.kind != wire.KindAskHandover || !m.waitsFor(a) {
 		return nil
@@ -131,7 +131,7 @@ func (m *Machine) Claims(from ledger.Account, answer wire.RequestID, h wire.Hand
 func (m *Machine) waitsFor(a *ask) bool { return a.tenure == m.tenure.number && m.tenure.waits[a.to] }
 
 // open reports whether an entry of a handover can still count, as far as that is cheap to see.
-func (m *Machine) open(from ledger.Account, e wire.Inherited) bool {
+func (m *Machine) open(from ledger.Account, e wire.Dispatch) bool {
 	at, hash, own := e.Attempt, e.Grant.Assembled, m.works[e.Attempt.Intent]
 	switch {
 	case e.Grant.Coordinator != from || len(e.Endorsements) != m.set.Contract.Needed:

@@ -210,11 +210,11 @@ func (m *Machine) load(rows []Row) {
 		if err != nil {
 			continue // it was heard before it was stored
 		}
-		c := m.client(r.Entry.Owner)
+		c := m.client(r.Attempt.Owner)
 		m.seats++
 		w := &work{
-			Intent: r.Entry.Intent, owner: c, payload: r.Entry.Payload, order: m.seats, seat: m.seats, state: dispatched,
-			whole: r.Whole, assembled: hash, signed: r.Entry.Endorsements, grant: r.Entry.Grant, noted: r.Noted, stored: true,
+			Intent: r.Attempt.Intent, owner: c, payload: r.Attempt.Payload, order: m.seats, seat: m.seats, state: dispatched,
+			whole: r.Whole, assembled: hash, signed: r.Endorsements, grant: r.Grant, noted: r.Noted, stored: true,
 		}
 		c.works[w.Sequence], m.works[w.Intent] = w, w
 		c.digest.Add(w.Sequence, 1)

@@ -71,7 +71,7 @@ func sameGrant(a, b ledger.Grant) bool {
 func (m *Machine) entries(works []*work) (all []ledger.Entry) {
 	slices.SortFunc(works, func(a, b *work) int { return cmp.Compare(a.seat, b.seat) })
 	for _, w := range works {
-		all = append(all, m.entry(w))
+		all = append(all, m.dispatch(w).Entry())
 	}
 	return all
 }

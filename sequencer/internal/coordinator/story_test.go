@@ -175,9 +175,7 @@ func (s *stage) tell(line string) (done []string) {
 			owner, w, _ := strings.Cut(strings.TrimSuffix(w, "!"), "/")
 			e := s.inherited(w)
 			e.Attempt.Owner = ledger.Account(owner)
-			s.set.Rows = append(s.set.Rows, Row{Whole: e.Whole, Noted: noted, Entry: ledger.Entry{
-				Attempt: e.Attempt, Endorsements: e.Endorsements, Grant: e.Grant,
-			}})
+			s.set.Rows = append(s.set.Rows, Row{e, noted})
 		}
 		return s.say(s.start())
 	case "wait":
@@ -299,11 +297,11 @@ func reason(word string) (r ledger.Reason) {
 
 // inherited reads name:inputs:outputs:until. It is granted to the speaker, or to @another, and endorsed by as many as are needed, or
 // by +many.
-func (s *stage) inherited(text string) wire.Inherited {
+func (s *stage) inherited(text string) wire.Dispatch {
 	text, many, others := strings.Cut(text, "+")
 	text, to, another := strings.Cut(text, "@")
 	parts := append(strings.Split(text, ":"), "", "", "")
-	var e wire.Inherited
+	var e wire.Dispatch
 	seq, name, _ := strings.Cut(parts[0], "=")
 	e.Attempt.Data, e.Attempt.Sequence = []byte(name), sequence(seq)
 	for i, list := range strings.Split(parts[1], "|") {

@@ -113,7 +113,7 @@ func (s *stage) say(actions []Action) (done []string) {
 			s.store = a.Number
 			var rows []string
 			for _, r := range a.Rows {
-				rows = append(rows, fmt.Sprintf("%s until %d", name(r.Entry.Grant.Assembled), r.Entry.Grant.ValidUntil))
+				rows = append(rows, fmt.Sprintf("%s until %d", name(r.Grant.Assembled), r.Grant.ValidUntil))
 			}
 			done = append(done, "store "+strings.Join(rows, ", "))
 		case Submit:

@@ -31,7 +31,7 @@ type (
 	Submit struct {
 		Ticket   uint64
 		Contract string
-		sender.Submit
+		sender.IntentRow
 	}
 	// Cancel gives an intent up, after Reached. Accepted says that this is stored.
 	Cancel struct {

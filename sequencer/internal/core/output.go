@@ -49,7 +49,7 @@ type (
 	Prove struct {
 		Received
 
-		Claims []wire.Inherited
+		Claims []wire.Dispatch
 	}
 	// Open reads a contract, until it can. Opened follows. Number is that of the last request of its coordinator before.
 	Open struct {
@@ -79,7 +79,7 @@ type (
 	// Finished says that an intent has ended.
 	Finished struct {
 		Contract, Key string
-		Result        sender.Result
+		Result        ledger.Result
 	}
 	// Passed is a step of one of the node's own intents.
 	Passed struct {

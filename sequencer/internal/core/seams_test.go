@@ -155,7 +155,7 @@ func TestMachinesThatSleepDoNothing(t *testing.T) {
 	delegate := wire.Message{Contract: "k", Request: wire.RequestID{Incarnation: wire.Incarnation{9}, Number: 1}, Body: wire.Delegate{Intents: []wire.Offer{{}}}}
 	endorse := wire.Message{Contract: "k", Request: wire.RequestID{Incarnation: wire.Incarnation{9}, Number: 1}, Body: wire.Endorse{}}
 	for name, feed := range map[string]func(*desk){
-		"sender":      func(d *desk) { d.toSender(sender.Submit{Key: "a"}) },
+		"sender":      func(d *desk) { d.toSender(sender.IntentRow{Key: "a"}) },
 		"coordinator": func(d *desk) { d.toCoordinator(coordinator.Received{From: "alice", Message: delegate}) },
 		"endorser":    func(d *desk) { d.toEndorser(endorser.Received{From: "alice", Message: endorse}) },
 	} {
@@ -258,7 +258,7 @@ func TestWhatKeepsAContractAwake(t *testing.T) {
 			t.Errorf("%s: it is over, and the contract is awake %v, followed %v", name, d.core.IsAwake("k"), !is)
 		}
 		acts := len(d.core.out.Acts)
-		if d.toSender(sender.Submit{Key: "a"}); len(d.core.out.Acts)+len(d.core.out.Writes) > acts {
+		if d.toSender(sender.IntentRow{Key: "a"}); len(d.core.out.Acts)+len(d.core.out.Writes) > acts {
 			t.Errorf("%s: it sleeps, and does %+v", name, d.core.out)
 		}
 	}
@@ -350,7 +350,7 @@ func TestAnEarlierIntentEndsWithItsGrants(t *testing.T) {
 func TestEarlierRowsWaitForTheirBlock(t *testing.T) {
 	t.Parallel()
 	w := whole("north")
-	row := coordinator.Row{Whole: w, Entry: ledger.Entry{Attempt: w.Attempt, Grant: ledger.Grant{ValidUntil: 60}}}
+	row := coordinator.Row{Dispatch: wire.Dispatch{Whole: w, Grant: ledger.Grant{ValidUntil: 60}}}
 	d := begun(t, 20, 20, Stored{Rows: []coordinator.Row{row}})
 	d.step(Answered{ID: must[ReadFinal](d).ID, Final: asOf{number: 25}})
 	for _, to := range []uint64{24, 27, 28} { // with 28 the block 25 is final

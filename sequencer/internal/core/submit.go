@@ -22,7 +22,7 @@ type askers struct {
 // handIn has a contract's sender take a request.
 func (u *askers) handIn(in Submit) {
 	u.asking = in.Ticket
-	u.of.toSender(in.Submit)
+	u.of.toSender(in.IntentRow)
 	u.asking = 0
 }
 
@@ -76,6 +76,6 @@ func (u *askers) keyIsTaken(s sender.Store, second ledger.Sequence) {
 func (u *askers) handInAgain(row sender.IntentRow) {
 	if ticket, asks := u.tickets[row.Sequence]; asks {
 		delete(u.tickets, row.Sequence)
-		u.of.core.act(Again{Submit{ticket, u.of.address(), sender.Submit{Key: row.Key, Payload: row.Payload, Deadline: row.Deadline}}})
+		u.of.core.act(Again{Submit{ticket, u.of.address(), row}})
 	}
 }

@@ -49,7 +49,7 @@ type intent struct {
 	number uint64 // in the order of submission
 	at     time.Time
 	ended  time.Time // zero: it is open
-	result sender.Result
+	result ledger.Result
 }
 
 // kept is the contents of an attempt.
@@ -175,12 +175,12 @@ func (t *tables) keep(assembled ledger.Hash, w wire.Whole) *kept {
 // dispatched writes what a coordinator stores.
 func (t *tables) dispatched(c core.Change) {
 	for _, r := range c.Rows {
-		if _, is := t.rows[r.Entry.Intent]; is {
-			t.over(r.Entry.Intent)
+		if _, is := t.rows[r.Attempt.Intent]; is {
+			t.over(r.Attempt.Intent)
 		}
-		t.rows[r.Entry.Intent] = r
-		t.order = append(t.order, r.Entry.Intent)
-		t.keep(r.Entry.Grant.Assembled, r.Whole)
+		t.rows[r.Attempt.Intent] = r
+		t.order = append(t.order, r.Attempt.Intent)
+		t.keep(r.Grant.Assembled, r.Whole)
 	}
 	for _, in := range c.Noted {
 		if r, is := t.rows[in]; is {
@@ -194,7 +194,7 @@ func (t *tables) dispatched(c core.Change) {
 }
 
 func (t *tables) over(in ledger.Intent) {
-	if k := t.wholes[t.rows[in].Entry.Grant.Assembled]; k != nil && !k.landed {
+	if k := t.wholes[t.rows[in].Grant.Assembled]; k != nil && !k.landed {
 		k.done = time.Now()
 	}
 	delete(t.rows, in)
@@ -253,7 +253,7 @@ func (m *Store) Find(_ context.Context, contract, key string) (sequencer.Found, 
 func (o *intent) found() sequencer.Found {
 	return sequencer.Found{
 		Sequence: o.Sequence, Key: o.Key, Payload: o.Payload, Deadline: o.Deadline,
-		Number: o.number, Accepted: o.at, Ended: !o.ended.IsZero(), Result: sequencer.Result(o.result),
+		Number: o.number, Accepted: o.at, Ended: !o.ended.IsZero(), Result: o.result,
 	}
 }
 

@@ -79,7 +79,7 @@ func (t *tables) named() map[ledger.Hash]bool {
 		}
 	}
 	for _, r := range t.rows {
-		all[r.Entry.Grant.Assembled] = true
+		all[r.Grant.Assembled] = true
 	}
 	return all
 }

@@ -21,7 +21,7 @@ type (
 		Intents []IntentRow
 		Grants  []GrantRow
 		Marks   []Mark
-		Results []Result
+		Results []ledger.Result
 	}
 	// Submitted tells the user that the intent is stored (P28).
 	Submitted struct {
@@ -31,7 +31,7 @@ type (
 	// Finished tells the user how the intent ended. Its row is stored.
 	Finished struct {
 		Key    string
-		Result Result
+		Result ledger.Result
 	}
 	// Judge asks the ledger. The input Judged follows.
 	Judge struct{ Questions []Question }
@@ -77,14 +77,14 @@ const (
 )
 
 type (
-	// IntentRow is an intent as it is stored before its user hears of it.
+	// IntentRow is an intent, as it is stored before its user hears of it. One that is handed in has no Sequence yet.
 	IntentRow struct {
 		Sequence ledger.Sequence
-		Key      string
-		Payload  []byte
-		Deadline uint64
+		Key      string // the user's; two of one key are one intent
+		Payload  []byte // as domain.Rules.Prepare gives it
+		Deadline uint64 // a block: if the intent has not landed when that is final, it is given up; 0: never
 	}
-	// GrantRow is a grant as it is stored before it leaves.
+	// GrantRow is an attempt of an intent, and its grant, as both are stored before the grant leaves.
 	GrantRow struct {
 		grants.Given
 
@@ -100,13 +100,5 @@ type (
 		Dispatched ledger.Hash
 		Over       ledger.Hash // an attempt that the ledger has skipped, or whose last block is past: no longer waited for
 		GivenUp    string
-	}
-	// Result is how an intent ended.
-	Result struct {
-		Sequence  ledger.Sequence
-		Confirmed bool        // else Reverted
-		Assembled ledger.Hash // of the attempt that landed
-		Block     uint64      // that has it, or a final block that comes after it; of a Reverted one, in which that was read, or 0
-		Why       string      // it is Reverted
 	}
 )

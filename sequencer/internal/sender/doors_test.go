@@ -267,7 +267,7 @@ func TestTheAttemptThatCountsIsShared(t *testing.T) {
 type disk struct {
 	open  map[ledger.Sequence]*Loaded
 	order []ledger.Sequence
-	ended map[ledger.Sequence]Result
+	ended map[ledger.Sequence]ledger.Result
 }
 
 func (d *disk) clone() disk {
@@ -281,7 +281,7 @@ func (d *disk) clone() disk {
 }
 
 func newDisk() disk {
-	return disk{open: map[ledger.Sequence]*Loaded{}, ended: map[ledger.Sequence]Result{}}
+	return disk{open: map[ledger.Sequence]*Loaded{}, ended: map[ledger.Sequence]ledger.Result{}}
 }
 
 // write carries out a Store.

@@ -85,7 +85,7 @@ func TestThisNodeIsNotSilentToItself(t *testing.T) {
 	contract := testContract()
 	contract.Committee = []ledger.Account{self}
 	m := New(testConfig(t, &contract))
-	m.Step(0, Submit{Payload: []byte("make x")})
+	m.Step(0, IntentRow{Payload: []byte("make x")})
 	sent := m.Step(0, Stored{ID: m.stores})[1].(Send)
 	m.Step(0, Received{From: self, Message: wire.Message{Request: sent.Message.Request, Body: wire.Accepted{}}})
 	for now := time.Duration(0); now < 10*time.Second; now += 50 * time.Millisecond {
@@ -218,7 +218,7 @@ func TestOffersAreInParts(t *testing.T) {
 	const all = 3000
 	before := m.stores
 	for range all {
-		m.Step(0, Submit{Payload: []byte("make x")})
+		m.Step(0, IntentRow{Payload: []byte("make x")})
 	}
 	for id := range uint64(all) {
 		take(m.Step(0, Stored{ID: before + id + 1}))

@@ -157,7 +157,7 @@ func TestNothingPrintsAPayload(t *testing.T) {
 	const secret = "wherewithal"
 	s := newStory(t)
 	var all []any
-	in := Submit{Key: "k1", Payload: []byte("make " + secret)}
+	in := IntentRow{Key: "k1", Payload: []byte("make " + secret)}
 	s.step(in)
 	all = append(all, in, s.stores[0], s.stores[0].Intents, s.stores[0].Intents[0])
 	s.play("stored", "accepted a", "assemble a k1", "ask a k1")

@@ -6,16 +6,10 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// Input is what the machine is told: [ledger.Block], [ledger.Rewind], or one of the types below. Others are ignored.
+// Input is what the machine is told: [ledger.Block], [ledger.Rewind], an [IntentRow] that a user hands in, or one of the types below. Others are ignored.
 type Input any
 
 type (
-	// Submit is a user's intent, in the form that domain.Rules.Prepare gives it.
-	Submit struct {
-		Key      string // the user's; two of one key are one intent
-		Payload  []byte
-		Deadline uint64 // a block: if the intent has not landed when that is final, it is given up; 0: never
-	}
 	// Cancel is a user's wish to give an intent up. It may land nevertheless.
 	Cancel struct{ Sequence ledger.Sequence }
 	// Stored says that a Store is committed.

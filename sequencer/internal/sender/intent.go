@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/sequencer/internal/book"
-	"github.com/conchhq/conch/sequencer/internal/grants"
 	"github.com/conchhq/conch/sequencer/internal/ranking"
 	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -27,10 +26,10 @@ type intent struct {
 	waits      moment        // from when on a coordinator has left it alone that could go on
 	waitsFor   *peer         // that coordinator
 
-	attempt *attempt      // the last that this start assembled for its delegation
+	attempt *GrantRow     // the last that this start assembled for its delegation: it has no grant yet
 	asking  *grantAsk     // of the grant that is being stored
-	grant   *grant        // the last one given
-	given   []given       // every grant whose row was written
+	grant   *given        // the last one given
+	given   []*given      // every grant whose row was written
 	young   time.Duration // until when the last grant keeps others waiting
 
 	expected   *peer       // whose digest has it
@@ -52,31 +51,23 @@ type intent struct {
 	asked    bool    // it waits to be judged
 	poor     bool    // by the ledger's own states it cannot be carried out for now
 	queued   bool    // it is among those that wait for a coordinator
-	result   Result
+	result   ledger.Result
 	why      string // for the user: what it waits for
 }
 
-// attempt is what was assembled.
-type attempt struct {
-	assembled ledger.Hash
-	whole     wire.Whole
-	needs     []grants.Need
-}
-
-// grant is one that was given.
-type grant struct {
-	ledger.Grant
-
-	to      ledger.Account
-	request wire.RequestID
-}
-
-// given is a grant as the ledger judges it, and the node that has it.
+// given is a grant whose row was written. The store has its contents.
 type given struct {
-	grants.Given
+	GrantRow
 
-	to   ledger.Account
 	over bool // the ledger skipped it, or is past it: a word that it was dispatched comes too late
+}
+
+// giveRow notes a grant whose row is written, or was.
+func (it *intent) giveRow(row GrantRow) *given {
+	row.Whole = wire.Whole{}
+	g := &given{GrantRow: row}
+	it.given = append(it.given, g)
+	return g
 }
 
 // name returns the intent as the ledger names it.
@@ -88,7 +79,7 @@ func (it *intent) name(owner ledger.Account) ledger.Intent {
 // empty node is any.
 func (it *intent) untilOf(assembled ledger.Hash, to ledger.Account) (until uint64, is bool) {
 	for _, g := range it.given {
-		if g.Assembled == assembled && !g.over && (to == "" || g.to == to) {
+		if g.Assembled == assembled && !g.over && (to == "" || g.To == to) {
 			until, is = max(until, g.ValidUntil), true
 		}
 	}
@@ -198,8 +189,8 @@ type context struct {
 // overs notes that an attempt's grants do not matter for what comes next, and reports whether that is new. Only the
 // ledger kills them.
 func (it *intent) overs(assembled ledger.Hash) (is bool) {
-	for i := range it.given {
-		if g := &it.given[i]; g.Assembled == assembled && !g.over {
+	for _, g := range it.given {
+		if g.Assembled == assembled && !g.over {
 			g.over, is = true, true
 		}
 	}

@@ -123,7 +123,7 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 
 func (m *Machine) take(in Input) {
 	switch in := in.(type) {
-	case Submit:
+	case IntentRow:
 		m.submit(in)
 	case Cancel:
 		if it := m.intents[in.Sequence]; it != nil {

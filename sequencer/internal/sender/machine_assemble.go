@@ -152,7 +152,7 @@ func (m *Machine) assembles(it *intent, h *happening) wire.Why {
 	}
 	m.to(it, Accepted)
 	it.attempt, it.why = a, ""
-	h.step.result.Attempt, h.step.result.Payload, h.step.result.Outputs = a.whole.Attempt, a.whole.Payload, a.whole.Outputs
+	h.step.result.Whole = a.Whole
 	return wire.Done
 }
 
@@ -183,7 +183,7 @@ func (m *Machine) failed(it *intent, h *happening) wire.Why {
 }
 
 // carryOut asks the rules, and changes the view as the attempt would change the states.
-func (m *Machine) carryOut(it *intent, step *assembly) (*attempt, error) {
+func (m *Machine) carryOut(it *intent, step *assembly) (*GrantRow, error) {
 	if step.left < 0 {
 		return nil, errFull // it stays behind the one before (I4)
 	}
@@ -193,34 +193,34 @@ func (m *Machine) carryOut(it *intent, step *assembly) (*attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{whole: wire.Whole{Payload: it.Payload, Attempt: draftOf(draft)}}
-	made := &a.whole.Attempt
-	made.Intent, made.Payload = it.name(m.cfg.Self), it.hash
+	a := &GrantRow{Given: grants.Given{Intent: it.name(m.cfg.Self)}, Whole: wire.Whole{Payload: it.Payload, Attempt: draftOf(draft)}}
+	made := &a.Whole.Attempt
+	made.Intent, made.Payload = a.Intent, it.hash
 	for _, id := range slices.Concat(made.Inputs, made.Reads) {
 		if _, is := view.State(id); !is {
 			return nil, fmt.Errorf("the rules use %v, which is not there", id)
 		}
-		a.needs = append(a.needs, m.need(id))
+		a.Needs = append(a.Needs, m.need(id))
 	}
 	for i, data := range draft.Outputs {
 		s := domain.Secret{Salt: m.salt(it.Sequence, i), Data: data}
-		a.whole.Outputs = append(a.whole.Outputs, s)
+		a.Whole.Outputs = append(a.Whole.Outputs, s)
 		made.Outputs = append(made.Outputs, s.Commitment())
 	}
-	if err := a.whole.Check(); err != nil {
+	if err := a.Whole.Check(); err != nil {
 		return nil, err
 	}
-	if step.left -= a.whole.Size(); step.left < 0 {
+	if step.left -= a.Whole.Size(); step.left < 0 {
 		return nil, errFull
 	}
-	if a.assembled, err = m.cfg.Book.Hear(a.whole); err != nil {
+	if a.Assembled, err = m.cfg.Book.Hear(a.Whole); err != nil {
 		return nil, err
 	}
 	for _, id := range made.Inputs {
 		view.Hide(id)
 	}
-	for i, s := range a.whole.Outputs {
-		view.Add(domain.State{ID: m.cfg.Scheme.State(a.assembled, i), Creator: made.Intent, Assembled: a.assembled, Secret: s})
+	for i, s := range a.Whole.Outputs {
+		view.Add(domain.State{ID: m.cfg.Scheme.State(a.Assembled, i), Creator: made.Intent, Assembled: a.Assembled, Secret: s})
 	}
 	return a, nil
 }

@@ -79,7 +79,7 @@ func (m *Machine) returnedBy(from ledger.Account, body wire.Returned) {
 		if it == nil {
 			continue
 		}
-		if g := it.grant; g != nil && g.to == from && g.Delegation == item.Delegation {
+		if g := it.grant; g != nil && g.To == from && g.Grant.Delegation == item.Delegation {
 			it.young = 0
 			m.spare(m.peer(from), longest) // if this node is behind its grants are of no use, and it is set aside
 		}

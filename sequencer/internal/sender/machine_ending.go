@@ -3,6 +3,7 @@ package sender
 import (
 	"github.com/conchhq/conch/sequencer/internal/grants"
 	"github.com/conchhq/conch/sequencer/internal/wire"
+	"github.com/conchhq/conch/sequencer/ledger"
 )
 
 // How an intent ends. Its user, its deadline or the ledger gives it up (giveUp). If no grant of it ever left, it is Reverted at once. Else it
@@ -49,7 +50,7 @@ func (m *Machine) giveUp(it *intent, why string) {
 	it.giveUp = why
 	m.leave(it)
 	if !it.loaded && len(it.given) == 0 { // this start has seen all grants of it, and there are none
-		m.settle(it, Reverting, Result{Sequence: it.Sequence, Why: why})
+		m.settle(it, Reverting, ledger.Result{Sequence: it.Sequence, Why: why})
 		return
 	}
 	m.mark(Mark{Sequence: it.Sequence, GivenUp: why})
@@ -157,7 +158,7 @@ func (m *Machine) verdict(it *intent, number uint64, a Answer) event {
 
 func (m *Machine) confirmed(it *intent, h *happening) wire.Why {
 	m.leave(it)
-	m.settle(it, Confirming, Result{Sequence: it.Sequence, Confirmed: true, Assembled: h.hash, Block: h.block})
+	m.settle(it, Confirming, ledger.Result{Sequence: it.Sequence, Confirmed: true, Assembled: h.hash, Block: h.block})
 	return wire.Done
 }
 
@@ -167,12 +168,12 @@ func (m *Machine) reverted(it *intent, h *happening) wire.Why {
 	if why == "" {
 		why = "the ledger has its number with another payload, or cancelled"
 	}
-	m.settle(it, Reverting, Result{Sequence: it.Sequence, Block: h.block, Why: why})
+	m.settle(it, Reverting, ledger.Result{Sequence: it.Sequence, Block: h.block, Why: why})
 	return wire.Done
 }
 
 // settle has the Store of this step write how the intent ended. When that is committed, the table calls finish.
-func (m *Machine) settle(it *intent, s State, r Result) {
+func (m *Machine) settle(it *intent, s State, r ledger.Result) {
 	m.to(it, s)
 	it.result = r
 	m.store.Results = append(m.store.Results, r)

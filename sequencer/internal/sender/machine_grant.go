@@ -1,7 +1,6 @@
 package sender
 
 import (
-	"github.com/conchhq/conch/sequencer/internal/grants"
 	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
@@ -29,7 +28,7 @@ type asker struct {
 type want struct {
 	item  int
 	it    *intent
-	grant ledger.Grant
+	given *given
 }
 
 // askGrant answers a coordinator that is ready to dispatch. All rows of the request are one Store, and the answer
@@ -72,21 +71,18 @@ func (m *Machine) grants(it *intent, h *happening) wire.Why {
 		return wire.Done
 	}
 	a := it.attempt
-	if a == nil || a.assembled != item.Assembled {
+	if a == nil || a.Assembled != item.Assembled {
 		return wire.Unknown
 	}
 	if it.state == Granted && m.now < it.young && it.grant.ValidUntil >= m.head+leastBlocks {
 		return wire.NotBefore // for another account: with one row for each, a node could fill the store
 	}
-	row := GrantRow{
-		Given: grants.Given{Intent: it.name(m.cfg.Self), Assembled: a.assembled, ValidUntil: m.head + m.cfg.Contract.Life, Needs: a.needs},
-		Grant: ledger.Grant{Assembled: a.assembled, Coordinator: h.ask.by, Delegation: it.under, ValidUntil: m.head + m.cfg.Contract.Life},
-		To:    h.ask.from, Request: h.ask.request, Whole: a.whole,
-	}
+	row := *a
+	row.ValidUntil, row.To, row.Request = m.head+m.cfg.Contract.Life, h.ask.from, h.ask.request
+	row.Grant = ledger.Grant{Assembled: row.Assembled, Coordinator: h.ask.by, Delegation: it.under, ValidUntil: row.ValidUntil}
 	m.store.Grants = append(m.store.Grants, row)
-	it.given = append(it.given, given{Given: row.Given, to: row.To})
 	it.asking = h.ask
-	h.ask.wants = append(h.ask.wants, want{item: h.item, it: it, grant: row.Grant})
+	h.ask.wants = append(h.ask.wants, want{item: h.item, it: it, given: it.giveRow(row)})
 	m.to(it, Granting)
 	return wire.Done
 }
@@ -95,7 +91,7 @@ func (m *Machine) grants(it *intent, h *happening) wire.Why {
 func (m *Machine) again(it *intent, ask *grantAsk, item int) bool {
 	g := it.grant
 	if g == nil || it.state == Accepted || g.Assembled != ask.items[item].Assembled ||
-		g.Delegation != it.under || g.Coordinator != ask.by || g.request != ask.request && g.ValidUntil < m.head+leastBlocks {
+		g.Grant.Delegation != it.under || g.Grant.Coordinator != ask.by || g.Request != ask.request && g.ValidUntil < m.head+leastBlocks {
 		return false
 	}
 	ask.results[item].Grant = g.Grant
@@ -114,8 +110,7 @@ func (m *Machine) answerGrants(a *grantAsk) {
 	delete(m.asks, asker{a.from, a.request})
 	for _, w := range a.wants {
 		if a.results[w.item].Why = m.tell(w.it, happening{event: grantStored, ask: a}); a.results[w.item].Why == wire.Done {
-			a.results[w.item].Grant = w.grant
-			w.it.grant = &grant{Grant: w.grant, to: a.from, request: a.request}
+			a.results[w.item].Grant, w.it.grant = w.given.Grant, w.given
 		}
 	}
 	for i, item := range a.items { // grants that are repeated in an answer which had to wait

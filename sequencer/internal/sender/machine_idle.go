@@ -61,7 +61,7 @@ func (m *Machine) forgive() {
 // landedBy ends what is held against the coordinators by which an attempt may have landed.
 func (m *Machine) landedBy(it *intent, assembled ledger.Hash) {
 	for _, g := range it.given {
-		if p := m.peers[g.to]; p != nil && g.Assembled == assembled {
+		if p := m.peers[g.To]; p != nil && g.Assembled == assembled {
 			p.acquit()
 			m.begins(&p.landed, 0)
 		}
@@ -102,7 +102,7 @@ func (m *Machine) hadItsTime(p *peer, it *intent) bool {
 // ranOut judges a coordinator by a grant that it has used in vain, if nothing has landed by it since that was given.
 func (m *Machine) ranOut(it *intent) {
 	for _, g := range it.given {
-		if p := m.peers[g.to]; p != nil && g.Assembled == it.dispatched && m.isOver(p.landed, m.cfg.Contract.Life+1) {
+		if p := m.peers[g.To]; p != nil && g.Assembled == it.dispatched && m.isOver(p.landed, m.cfg.Contract.Life+1) {
 			m.leaveOut(p)
 		}
 	}

@@ -82,10 +82,10 @@ func (m *Machine) blame(it *intent, assembled ledger.Hash) {
 	for _, g := range it.given {
 		switch {
 		case g.Assembled != assembled:
-		case by != "" && by != g.to:
+		case by != "" && by != g.To:
 			return
 		default:
-			by = g.to
+			by = g.To
 		}
 	}
 	if by == "" || m.blames(by) {

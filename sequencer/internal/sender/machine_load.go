@@ -19,10 +19,10 @@ func (m *Machine) load() {
 			continue
 		}
 		g := it.grant
-		send := again[g.request]
+		send := again[g.Request]
 		if send == nil {
-			send = &Send{To: g.to, Message: wire.Message{Contract: m.cfg.Contract.Address, Height: m.final(), Request: g.request, Body: wire.Granted{}}}
-			again[g.request], sends = send, append(sends, send)
+			send = &Send{To: g.To, Message: wire.Message{Contract: m.cfg.Contract.Address, Height: m.final(), Request: g.Request, Body: wire.Granted{}}}
+			again[g.Request], sends = send, append(sends, send)
 		}
 		items, _ := send.Message.Body.(wire.Granted)
 		items.Items = append(items.Items, wire.GrantResult{Sequence: it.Sequence, Grant: g.Grant})
@@ -39,8 +39,7 @@ func (m *Machine) restore(l Loaded) *intent {
 	it := m.add(l.IntentRow)
 	it.loaded, it.failures = true, l.Failures
 	for _, g := range l.Grants {
-		it.given = append(it.given, given{Given: g.Given, to: g.To})
-		it.grant = &grant{Grant: g.Grant, to: g.To, request: g.Request}
+		it.grant = it.giveRow(g)
 	}
 	if it.overs(l.Over); it.grant != nil && it.grant.Assembled != l.Over {
 		it.young = m.now + m.cfg.RegrantAfter
@@ -56,7 +55,7 @@ func (m *Machine) restore(l Loaded) *intent {
 		it.dispatched = l.Dispatched
 		it.until, _ = it.untilOf(l.Dispatched, "")
 		if it.grant != nil {
-			it.with = m.peer(it.grant.to) // by no delegation of this start (P42)
+			it.with = m.peer(it.grant.To) // by no delegation of this start (P42)
 		}
 		m.to(it, Dispatched)
 		m.expire(it)

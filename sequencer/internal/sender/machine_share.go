@@ -19,7 +19,7 @@ func (m *Machine) share(it *intent, assembled ledger.Hash, block uint64) {
 // alone reports whether perhaps nobody else has the contents of an attempt.
 func (m *Machine) alone(it *intent, assembled ledger.Hash) bool {
 	return m.cfg.Share && it.shared != assembled &&
-		slices.ContainsFunc(it.given, func(g given) bool { return g.Assembled == assembled && g.to == m.cfg.Self })
+		slices.ContainsFunc(it.given, func(g *given) bool { return g.Assembled == assembled && g.To == m.cfg.Self })
 }
 
 // conclude says that an intent is done, once its contents are with another member or were offered for long enough. Until then

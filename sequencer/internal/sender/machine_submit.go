@@ -7,10 +7,10 @@ import (
 )
 
 // submit gives the intent its number for ever, and stores it (P28).
-func (m *Machine) submit(in Submit) {
+func (m *Machine) submit(row IntentRow) {
 	m.begin()
 	m.counter++
-	row := IntentRow{Sequence: ledger.Sequence{Lineage: m.cfg.Lineage, Counter: m.counter}, Key: in.Key, Payload: in.Payload, Deadline: in.Deadline}
+	row.Sequence = ledger.Sequence{Lineage: m.cfg.Lineage, Counter: m.counter}
 	it := m.add(row)
 	m.store.Intents = append(m.store.Intents, row)
 	m.commit.intents = append(m.commit.intents, it)

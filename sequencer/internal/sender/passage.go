@@ -59,7 +59,7 @@ func (p *Passage) complete(it *intent, e event) {
 		p.With = it.with.account
 	}
 	if p.Assembled == (ledger.Hash{}) && it.attempt != nil {
-		p.Assembled = it.attempt.assembled
+		p.Assembled = it.attempt.Assembled
 	}
 	if it.state == Confirmed || it.state == Reverted {
 		p.Assembled, p.Block, p.Why = it.result.Assembled, it.result.Block, it.result.Why

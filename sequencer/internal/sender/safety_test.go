@@ -157,7 +157,7 @@ func TestNothingPanics(t *testing.T) {
 	}
 	inputs := []Input{
 		nil, 7, Stored{ID: 99}, Judged{Number: 5, Answers: make([]Answer, 2)}, Twice{}, Cancel{}, ledger.Rewind{}, ledger.Rewind{To: 99}, ledger.Block{}, ledger.Block{Number: 50}, ledger.Block{Number: 3},
-		Pulse{}, Pulse{From: "a"}, Tick{}, Submit{}, Received{},
+		Pulse{}, Pulse{From: "a"}, Tick{}, IntentRow{}, Received{},
 	}
 	for _, from := range []ledger.Account{"", "a", self, "stranger"} {
 		for _, body := range bodies {
@@ -237,7 +237,7 @@ func TestIdleMachinesAreSmall(t *testing.T) { //nolint:paralleltest // it measur
 	for i := range all {
 		m := New(config)
 		first := m.stores + 1
-		for _, in := range []Input{Submit{Payload: []byte("make x")}, Stored{ID: first}, Cancel{Sequence: ledger.Sequence{Lineage: 1, Counter: 1}}, Stored{ID: first + 1}} {
+		for _, in := range []Input{IntentRow{Payload: []byte("make x")}, Stored{ID: first}, Cancel{Sequence: ledger.Sequence{Lineage: 1, Counter: 1}}, Stored{ID: first + 1}} {
 			m.Step(time.Second, in)
 		}
 		if all[i] = m; !m.Idle() {
@@ -361,7 +361,7 @@ func (w *mill) step(in Input) (out []Action) {
 func (w *mill) submit(n int) {
 	for range n {
 		w.submitted++
-		w.step(Submit{Payload: []byte("make x")})
+		w.step(IntentRow{Payload: []byte("make x")})
 	}
 }
 

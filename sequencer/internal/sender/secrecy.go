@@ -8,17 +8,6 @@ import (
 
 // Nothing prints a payload, as with domain.Secret.
 
-// String returns the intent's key, and how long its payload is.
-func (s Submit) String() string {
-	return fmt.Sprintf("the intent %q with %d bytes", s.Key, len(s.Payload))
-}
-
-// Format implements fmt.Formatter.
-func (s Submit) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
-
-// LogValue implements slog.LogValuer.
-func (s Submit) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
 // String returns the intent's number and key, and how long its payload is.
 func (r IntentRow) String() string {
 	return fmt.Sprintf("the intent %d-%d %q with %d bytes", r.Sequence.Lineage, r.Sequence.Counter, r.Key, len(r.Payload))

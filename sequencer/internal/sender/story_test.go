@@ -129,7 +129,7 @@ func (s *story) tell(words []string) (done []string) {
 	}
 	switch words[0] {
 	case "submit":
-		in := Submit{Key: words[1]}
+		in := IntentRow{Key: words[1]}
 		if until, is := strings.CutPrefix(words[len(words)-1], "deadline="); is {
 			in.Deadline, _ = strconv.ParseUint(until, 10, 64)
 			words = words[:len(words)-1]

@@ -71,7 +71,7 @@ func (s *story) say(a Action) string {
 	return w.String()
 }
 
-func (s *story) result(r Result) string {
+func (s *story) result(r ledger.Result) string {
 	if r.Confirmed {
 		return fmt.Sprintf("confirmed, %s in block %d", s.attemptName(r.Assembled), r.Block)
 	}

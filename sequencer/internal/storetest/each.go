@@ -31,7 +31,7 @@ func Each(ctx context.Context, s sequencer.Store) error {
 			Intents: []sender.IntentRow{row(1, "a"), row(2, "b")},
 			Grants:  []sender.GrantRow{given},
 			Marks:   []sender.Mark{{Sequence: number(1), Failures: 1, GivenUp: "late", Dispatched: ledger.Hash{10}}},
-			Results: []sender.Result{{Sequence: number(2), Confirmed: true, Block: 7}},
+			Results: []ledger.Result{{Sequence: number(2), Confirmed: true, Block: 7}},
 		}),
 		{Contract: "k", Rows: []coordinator.Row{one, two}},
 		{Contract: "k", Book: &book.Change{
@@ -43,7 +43,7 @@ func Each(ctx context.Context, s sequencer.Store) error {
 		return err
 	}
 	if _, err := s.Write(ctx, []core.Change{{
-		Contract: "k", Noted: []ledger.Intent{one.Entry.Intent}, Over: []ledger.Intent{two.Entry.Intent},
+		Contract: "k", Noted: []ledger.Intent{one.Attempt.Intent}, Over: []ledger.Intent{two.Attempt.Intent},
 		Book: &book.Change{Number: 6, Removed: []ledger.StateID{{1}}, Heard: []ledger.Hash{{8}}, Late: []ledger.StateID{{7}}},
 	}}); err != nil {
 		return err

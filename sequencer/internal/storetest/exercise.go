@@ -99,7 +99,7 @@ func keys(t *testing.T, s sequencer.Store) {
 	write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(1, "a")}}))
 	twice := write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(2, "a"), row(3, "b")}}), owned(sender.Store{Intents: []sender.IntentRow{row(4, "b")}}))
 	want(t, "those without a row", twice, []core.Twice{{Contract: "k", Sequence: number(2)}, {Contract: "k", Sequence: number(4)}})
-	write(t, s, owned(sender.Store{Results: []sender.Result{{Sequence: number(1), Confirmed: true}}}))
+	write(t, s, owned(sender.Store{Results: []ledger.Result{{Sequence: number(1), Confirmed: true}}}))
 	want(t, "one of a key that has ended", write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(5, "a")}})), []core.Twice{{Contract: "k", Sequence: number(5)}})
 	want(t, "the intents", sequences(load(t, s, "k")), []uint64{3})
 }
@@ -147,18 +147,18 @@ func marks(t *testing.T, s sequencer.Store) {
 // An intent that has ended is not loaded any more, and its user still finds it.
 func results(t *testing.T, s sequencer.Store) {
 	write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(1, "a"), row(2, "b")}}))
-	result := sender.Result{Sequence: number(1), Confirmed: true, Assembled: ledger.Hash{1}, Block: 12}
-	write(t, s, owned(sender.Store{Results: []sender.Result{result}}))
+	result := ledger.Result{Sequence: number(1), Confirmed: true, Assembled: ledger.Hash{1}, Block: 12}
+	write(t, s, owned(sender.Store{Results: []ledger.Result{result}}))
 	want(t, "the open intents", sequences(load(t, s, "k")), []uint64{2})
 	found, is, err := s.Find(t.Context(), "k", "a")
-	want(t, "the result", []any{rowOf(found), found.Ended, found.Result, is, err}, []any{row(1, "a"), true, sequencer.Result(result), true, error(nil)})
+	want(t, "the result", []any{rowOf(found), found.Ended, found.Result, is, err}, []any{row(1, "a"), true, result, true, error(nil)})
 }
 
 // The intents of the node's users are listed, the newest first, open or not.
 func list(t *testing.T, s sequencer.Store) {
 	before := time.Now().Add(-time.Hour) // the store's clock may be another one
 	write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(2, "b"), row(1, "a")}}), owned(sender.Store{Intents: []sender.IntentRow{row(3, "c")}}))
-	write(t, s, owned(sender.Store{Results: []sender.Result{{Sequence: number(1), Why: "why"}}}), core.Change{Contract: "other", Sender: &sender.Store{Intents: []sender.IntentRow{row(4, "d")}}})
+	write(t, s, owned(sender.Store{Results: []ledger.Result{{Sequence: number(1), Why: "why"}}}), core.Change{Contract: "other", Sender: &sender.Store{Intents: []sender.IntentRow{row(4, "d")}}})
 	listed := func(f sequencer.Filter) (keys []string, all []sequencer.Found) {
 		all, err := s.List(t.Context(), "k", f)
 		if err != nil {
@@ -188,9 +188,8 @@ func list(t *testing.T, s sequencer.Store) {
 
 func dispatch(owner ledger.Account, n uint64, name byte) coordinator.Row {
 	in := ledger.Intent{Owner: owner, Sequence: number(n)}
-	w := whole(in, name)
-	return coordinator.Row{Whole: w, Entry: ledger.Entry{
-		Attempt: w.Attempt, Endorsements: []ledger.Endorsement{{Member: 1, Signature: []byte{1}}, {Member: 2, Signature: []byte{2}}},
+	return coordinator.Row{Dispatch: wire.Dispatch{
+		Whole: whole(in, name), Endorsements: []ledger.Endorsement{{Member: 1, Signature: []byte{1}}, {Member: 2, Signature: []byte{2}}},
 		Grant: ledger.Grant{Assembled: ledger.Hash{name}, Coordinator: "me", Delegation: ledger.Hash{5}, ValidUntil: 30, Signature: []byte{3}},
 	}}
 }
@@ -200,11 +199,11 @@ func rows(t *testing.T, s sequencer.Store) {
 	one, two, three := dispatch("x", 1, 1), dispatch("y", 1, 2), dispatch("x", 2, 3)
 	write(t, s, core.Change{Contract: "k", Rows: []coordinator.Row{two, one}}, core.Change{Contract: "k", Rows: []coordinator.Row{three}})
 	want(t, "the rows", load(t, s, "k").Rows, []coordinator.Row{two, one, three})
-	write(t, s, core.Change{Contract: "k", Noted: []ledger.Intent{one.Entry.Intent}, Over: []ledger.Intent{two.Entry.Intent}})
+	write(t, s, core.Change{Contract: "k", Noted: []ledger.Intent{one.Attempt.Intent}, Over: []ledger.Intent{two.Attempt.Intent}})
 	one.Noted = true
 	want(t, "after the note", load(t, s, "k").Rows, []coordinator.Row{one, three})
 	other := dispatch("x", 1, 9) // a second attempt of the intent, after the first is over
-	write(t, s, core.Change{Contract: "k", Over: []ledger.Intent{one.Entry.Intent}}, core.Change{Contract: "k", Rows: []coordinator.Row{other}})
+	write(t, s, core.Change{Contract: "k", Over: []ledger.Intent{one.Attempt.Intent}}, core.Change{Contract: "k", Rows: []coordinator.Row{other}})
 	want(t, "after another attempt", load(t, s, "k").Rows, []coordinator.Row{three, other})
 }
 
@@ -232,7 +231,7 @@ func contents(t *testing.T, s sequencer.Store) {
 	write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(1, "a")}}))
 	write(t, s, owned(sender.Store{Grants: []sender.GrantRow{grant(1, 10, 1)}}), core.Change{Contract: "k", Rows: []coordinator.Row{d}},
 		core.Change{Contract: "k", Book: &book.Change{Number: 1, Landed: []book.Landed{{Assembled: ledger.Hash{30}, Whole: landed}}}})
-	write(t, s, core.Change{Contract: "k", Over: []ledger.Intent{d.Entry.Intent}}, owned(sender.Store{Results: []sender.Result{{Sequence: number(1)}}}))
+	write(t, s, core.Change{Contract: "k", Over: []ledger.Intent{d.Attempt.Intent}}, owned(sender.Store{Results: []ledger.Result{{Sequence: number(1)}}}))
 	got, err := s.Attempts(t.Context(), "k", []ledger.Hash{{30}, {99}, {10}, {20}})
 	if err != nil {
 		t.Fatal(err)

@@ -33,10 +33,10 @@ func odd(t *testing.T, s sequencer.Store) {
 		write(t, s, owned(sender.Store{Intents: []sender.IntentRow{in}, Marks: []sender.Mark{{Sequence: in.Sequence, GivenUp: text}}}))
 		stored := load(t, s, "k").Intents
 		want(t, "an odd intent", stored, []sender.Loaded{{IntentRow: in, GivenUp: text}})
-		result := sender.Result{Sequence: in.Sequence, Block: math.MaxUint64, Why: text}
-		write(t, s, owned(sender.Store{Results: []sender.Result{result}}))
+		result := ledger.Result{Sequence: in.Sequence, Block: math.MaxUint64, Why: text}
+		write(t, s, owned(sender.Store{Results: []ledger.Result{result}}))
 		found, is, err := s.Find(t.Context(), "k", text)
-		want(t, "its result", []any{rowOf(found), found.Result, is, err}, []any{in, sequencer.Result(result), true, error(nil)})
+		want(t, "its result", []any{rowOf(found), found.Result, is, err}, []any{in, result, true, error(nil)})
 	}
 }
 
@@ -155,7 +155,7 @@ func (d *drawing) owner() *sender.Store {
 			s.Marks = append(s.Marks, sender.Mark{Sequence: n, Dispatched: ledger.Hash{byte(d.IntN(3))}, Over: ledger.Hash{byte(d.IntN(3))}})
 		case 3:
 			if d.IntN(3) == 0 {
-				s.Results = append(s.Results, sender.Result{Sequence: n, Confirmed: d.IntN(2) == 0, Assembled: ledger.Hash{byte(d.IntN(3))}, Block: 7, Why: "x"})
+				s.Results = append(s.Results, ledger.Result{Sequence: n, Confirmed: d.IntN(2) == 0, Assembled: ledger.Hash{byte(d.IntN(3))}, Block: 7, Why: "x"})
 			}
 		}
 	}

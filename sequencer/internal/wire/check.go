@@ -92,7 +92,7 @@ func (c *checker) result(r Result) {
 	c.wait(r.NotBefore)
 	c.must(r.NotBefore == 0 || r.Why == NotBefore, "a time to wait for with another reason")
 	if r.Why == Done {
-		c.attempt(r.whole())
+		c.attempt(r.Whole)
 		return
 	}
 	a := r.Attempt
@@ -118,11 +118,11 @@ func (c *checker) granted(g ledger.Grant) {
 	c.signature(g.Signature)
 }
 
-func (c *checker) inherited(i *Inherited) {
-	c.attempt(i.Whole)
-	c.granted(i.Grant)
-	c.most("a list of endorsements", len(i.Endorsements), MostSigned)
-	for _, e := range i.Endorsements {
+func (c *checker) dispatch(d *Dispatch) {
+	c.attempt(d.Whole)
+	c.granted(d.Grant)
+	c.most("a list of endorsements", len(d.Endorsements), MostSigned)
+	for _, e := range d.Endorsements {
 		c.must(e.Member >= 0 && e.Member < MostItems, "an endorsement of nobody")
 		c.signature(e.Signature)
 	}
@@ -140,8 +140,4 @@ func (c *checker) verdict(v Verdict) {
 func (c *checker) signature(s []byte) {
 	c.must(len(s) > 0, "an empty signature")
 	c.most("a signature", len(s), MostSignature)
-}
-
-func (r Result) whole() Whole {
-	return Whole{Attempt: r.Attempt, Payload: r.Payload, Outputs: r.Outputs}
 }

@@ -69,7 +69,7 @@ func (c *checker) members(body Body) {
 	case Handover:
 		c.most("a list of attempts", len(b.Entries), MostItems)
 		for i := range b.Entries {
-			c.inherited(&b.Entries[i])
+			c.dispatch(&b.Entries[i])
 		}
 	case AskAttempts:
 		c.most("a list of attempts", len(b.Assembled), MostNames)

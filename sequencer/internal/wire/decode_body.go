@@ -56,7 +56,7 @@ func (d *decoder) members(p *wirepb.Envelope) Body {
 	case *wirepb.Envelope_AskHandover:
 		return AskHandover{Range: ranking.Range(b.AskHandover.Range)}
 	case *wirepb.Envelope_Handover:
-		return Handover{Entries: items(b.Handover.Entries, d.inherited)}
+		return Handover{Entries: items(b.Handover.Entries, d.dispatch)}
 	case *wirepb.Envelope_AskAttempts:
 		return AskAttempts{Assembled: namesOf[ledger.Hash](d, b.AskAttempts.Assembled)}
 	case *wirepb.Envelope_Attempts:
@@ -92,8 +92,7 @@ func (d *decoder) assemble(p *wirepb.Assemble) Assemble {
 func (d *decoder) result(to *Result, p *wirepb.Result) {
 	to.Sequence, to.Why, to.NotBefore = d.sequence(p.Sequence), reason(p.Why), time.Duration(p.NotBefore)
 	if p.Whole != nil {
-		to.Payload, to.Outputs = p.Whole.Payload, items(p.Whole.Outputs, d.secret)
-		d.ledgerAttempt(&to.Attempt, p.Whole.Attempt)
+		d.whole(&to.Whole, p.Whole)
 	}
 }
 
@@ -121,7 +120,7 @@ func (d *decoder) handed(to *Handed, p *wirepb.Handed) {
 	d.hash(&to.Assembled, p.Assembled)
 }
 
-func (d *decoder) inherited(to *Inherited, p *wirepb.Inherited) {
+func (d *decoder) dispatch(to *Dispatch, p *wirepb.Inherited) {
 	d.whole(&to.Whole, p.GetWhole())
 	d.granted(&to.Grant, p.GetGrant())
 	to.Endorsements = items(p.Endorsements, func(to *ledger.Endorsement, p *wirepb.Endorsement) {

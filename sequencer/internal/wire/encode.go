@@ -109,14 +109,14 @@ func (e *encoder) wholes(all []Whole) []*wirepb.Whole {
 	return list(all, func(to *wirepb.Whole, w *Whole) {
 		to.Attempt = &attempts[next]
 		next++
-		e.whole(to, &w.Attempt, w.Payload, w.Outputs)
+		e.whole(to, w)
 	})
 }
 
 // whole fills an attempt, whose struct is there already.
-func (e *encoder) whole(to *wirepb.Whole, a *ledger.Attempt, payload []byte, outputs []domain.Secret) {
-	to.Payload, to.Outputs = payload, list(outputs, secret)
-	at := to.Attempt
+func (e *encoder) whole(to *wirepb.Whole, w *Whole) {
+	to.Payload, to.Outputs = w.Payload, list(w.Outputs, secret)
+	at, a := to.Attempt, &w.Attempt
 	at.Owner, at.Sequence, at.Payload = e.account(a.Owner), e.sequence(a.Sequence), a.Payload[:]
 	at.Inputs, at.Reads, at.Outputs, at.Data = names(e, a.Inputs), names(e, a.Reads), names(e, a.Outputs), a.Data
 }

@@ -56,7 +56,7 @@ func (e *encoder) members(out *wirepb.Envelope, body Body) {
 	case AskHandover:
 		out.Body = &wirepb.Envelope_AskHandover{AskHandover: &wirepb.AskHandover{Range: uint64(b.Range)}}
 	case Handover:
-		out.Body = &wirepb.Envelope_Handover{Handover: &wirepb.Handover{Entries: list(b.Entries, e.inherited)}}
+		out.Body = &wirepb.Envelope_Handover{Handover: &wirepb.Handover{Entries: list(b.Entries, e.dispatch)}}
 	case AskAttempts:
 		out.Body = &wirepb.Envelope_AskAttempts{AskAttempts: &wirepb.AskAttempts{Assembled: names(e, b.Assembled)}}
 	case Attempts:
@@ -95,7 +95,7 @@ func (e *encoder) assembled(b *Assembled) *wirepb.Assembled {
 		if r.Why == Done {
 			to.Whole = &wholes[next]
 			to.Whole.Attempt = &attempts[next]
-			e.whole(to.Whole, &r.Attempt, r.Payload, r.Outputs)
+			e.whole(to.Whole, &r.Whole)
 		}
 		next++
 	})}
@@ -124,10 +124,10 @@ func (e *encoder) handed(to *wirepb.Handed, h *Handed) {
 	to.Sequence, to.Assembled, to.Endorsers = e.sequence(h.Sequence), h.Assembled[:], h.Endorsers
 }
 
-func (e *encoder) inherited(to *wirepb.Inherited, i *Inherited) {
-	to.Whole, to.Grant = &wirepb.Whole{Attempt: &wirepb.Attempt{}}, e.granted(&i.Grant)
-	e.whole(to.Whole, &i.Attempt, i.Payload, i.Outputs)
-	to.Endorsements = list(i.Endorsements, func(to *wirepb.Endorsement, one *ledger.Endorsement) {
+func (e *encoder) dispatch(to *wirepb.Inherited, d *Dispatch) {
+	to.Whole, to.Grant = &wirepb.Whole{Attempt: &wirepb.Attempt{}}, e.granted(&d.Grant)
+	e.whole(to.Whole, &d.Whole)
+	to.Endorsements = list(d.Endorsements, func(to *wirepb.Endorsement, one *ledger.Endorsement) {
 		to.Member, to.Signature = uint32(one.Member), one.Signature
 	})
 }

@@ -117,10 +117,10 @@ func TestEveryAttemptFits(t *testing.T) {
 		t.Fatalf("the attempt has %d bytes, want nearly %d", w.Size(), MostAttempt)
 	}
 	signed := make([]byte, MostSignature)
-	proven := Inherited{Whole: w, Grant: ledger.Grant{Coordinator: "c", Signature: signed}, Endorsements: slicesOf(MostSigned, ledger.Endorsement{Signature: signed})}
+	proven := Dispatch{Whole: w, Grant: ledger.Grant{Coordinator: "c", Signature: signed}, Endorsements: slicesOf(MostSigned, ledger.Endorsement{Signature: signed})}
 	for _, body := range []Body{
-		Attempts{Attempts: []Whole{w}}, Handover{Entries: []Inherited{proven}}, Endorse{Attempts: []Whole{w}, Upstream: []Whole{w}},
-		Assembled{Results: []Result{{Attempt: w.Attempt, Payload: w.Payload, Outputs: w.Outputs}}},
+		Attempts{Attempts: []Whole{w}}, Handover{Entries: []Dispatch{proven}}, Endorse{Attempts: []Whole{w}, Upstream: []Whole{w}},
+		Assembled{Results: []Result{{Whole: w}}},
 	} {
 		m := Message{Contract: strings.Repeat("c", MostContract), Request: RequestID{Number: 1}, Body: body}
 		if in := encoded(t, m); !Fits(m) || len(in) > Size(m) {
@@ -136,12 +136,14 @@ func batch() Message {
 		own := ledger.Sequence{Lineage: 1 << 60, Counter: i}
 		b.Results = append(b.Results, Result{
 			Sequence: own,
-			Attempt: ledger.Attempt{
-				Intent: ledger.Intent{Owner: ledger.Account(bytes.Repeat([]byte{7}, 32)), Sequence: own},
-				Inputs: make([]ledger.StateID, 2), Reads: make([]ledger.StateID, 1), Outputs: make([]ledger.Hash, 2), Data: make([]byte, 32),
+			Whole: Whole{
+				Attempt: ledger.Attempt{
+					Intent: ledger.Intent{Owner: ledger.Account(bytes.Repeat([]byte{7}, 32)), Sequence: own},
+					Inputs: make([]ledger.StateID, 2), Reads: make([]ledger.StateID, 1), Outputs: make([]ledger.Hash, 2), Data: make([]byte, 32),
+				},
+				Payload: make([]byte, 200),
+				Outputs: []domain.Secret{{Data: make([]byte, 100)}, {Data: make([]byte, 100)}},
 			},
-			Payload: make([]byte, 200),
-			Outputs: []domain.Secret{{Data: make([]byte, 100)}, {Data: make([]byte, 100)}},
 		})
 	}
 	return Message{Contract: "0xc0ffee", Height: 7, Request: RequestID{Number: 9}, Body: b}

@@ -29,10 +29,10 @@ func TestTheLimitsHoldOnBothSides(t *testing.T) {
 		return Attempts{Attempts: []Whole{w}}
 	}
 	verdict := func(v Verdict) Body { return Endorsed{Verdicts: []Verdict{v}} }
-	entry := func(change func(*Inherited)) Body {
-		i := Inherited{Whole: full(), Grant: ledger.Grant{Coordinator: "c", Signature: []byte{1}}, Endorsements: []ledger.Endorsement{{Signature: []byte{1}}}}
+	entry := func(change func(*Dispatch)) Body {
+		i := Dispatch{Whole: full(), Grant: ledger.Grant{Coordinator: "c", Signature: []byte{1}}, Endorsements: []ledger.Endorsement{{Signature: []byte{1}}}}
 		change(&i)
-		return Handover{Entries: []Inherited{i}}
+		return Handover{Entries: []Dispatch{i}}
 	}
 	grant := func(g GrantResult) Body { return Granted{Items: []GrantResult{g}} }
 	result := func(r Result) Body { return Assembled{Results: []Result{r}} }
@@ -53,14 +53,14 @@ func TestTheLimitsHoldOnBothSides(t *testing.T) {
 		"attempts":                    {Attempts{Attempts: slicesOf(MostItems+1, full())}, ErrSize},
 		"attempts to endorse":         {Endorse{Attempts: slicesOf(MostItems+1, full())}, ErrSize},
 		"attempts upstream":           {Endorse{Upstream: slicesOf(MostItems+1, full())}, ErrSize},
-		"entries":                     {Handover{Entries: slicesOf(MostItems+1, Inherited{Whole: full()})}, ErrSize},
-		"an entry of nobody":          {Handover{Entries: make([]Inherited, 1)}, ErrMalformed},
-		"an entry without a grant":    {entry(func(i *Inherited) { i.Grant = ledger.Grant{} }), ErrMalformed},
-		"an entry granted unsigned":   {entry(func(i *Inherited) { i.Grant.Signature = nil }), ErrMalformed},
-		"an entry endorsed unsigned":  {entry(func(i *Inherited) { i.Endorsements[0].Signature = nil }), ErrMalformed},
-		"an entry endorsed at length": {entry(func(i *Inherited) { i.Endorsements[0].Signature = make([]byte, MostSignature+1) }), ErrSize},
-		"an entry endorsed by nobody": {entry(func(i *Inherited) { i.Endorsements[0].Member = MostItems }), ErrMalformed},
-		"an entry endorsed by too many": {entry(func(i *Inherited) {
+		"entries":                     {Handover{Entries: slicesOf(MostItems+1, Dispatch{Whole: full()})}, ErrSize},
+		"an entry of nobody":          {Handover{Entries: make([]Dispatch, 1)}, ErrMalformed},
+		"an entry without a grant":    {entry(func(i *Dispatch) { i.Grant = ledger.Grant{} }), ErrMalformed},
+		"an entry granted unsigned":   {entry(func(i *Dispatch) { i.Grant.Signature = nil }), ErrMalformed},
+		"an entry endorsed unsigned":  {entry(func(i *Dispatch) { i.Endorsements[0].Signature = nil }), ErrMalformed},
+		"an entry endorsed at length": {entry(func(i *Dispatch) { i.Endorsements[0].Signature = make([]byte, MostSignature+1) }), ErrSize},
+		"an entry endorsed by nobody": {entry(func(i *Dispatch) { i.Endorsements[0].Member = MostItems }), ErrMalformed},
+		"an entry endorsed by too many": {entry(func(i *Dispatch) {
 			i.Endorsements = slicesOf(MostSigned+1, ledger.Endorsement{Signature: make([]byte, leastPart)})
 		}), ErrSize},
 		"results":                    {Assembled{Results: slicesOf(MostItems+1, Result{Why: Failed})}, ErrSize},
@@ -84,7 +84,7 @@ func TestTheLimitsHoldOnBothSides(t *testing.T) {
 		"granted and moved":          {grant(GrantResult{Why: Moved, Grant: ledger.Grant{ValidUntil: 1}}), ErrMalformed},
 		"a strange reason":           {grant(GrantResult{Why: whys}), ErrMalformed},
 		"no attempt":                 {result(Result{}), ErrMalformed},
-		"an attempt and a cause":     {result(Result{Why: Conflict, Payload: []byte{1}}), ErrMalformed},
+		"an attempt and a cause":     {result(Result{Why: Conflict, Whole: Whole{Payload: []byte{1}}}), ErrMalformed},
 		"a wait for nothing":         {result(Result{Why: Conflict, NotBefore: 1}), ErrMalformed},
 		"a negative wait":            {result(Result{Why: NotBefore, NotBefore: -1}), ErrMalformed},
 		"a long wait":                {result(Result{Why: NotBefore, NotBefore: MostWait + 1}), ErrMalformed},

@@ -102,11 +102,9 @@ type (
 	// Result is an attempt, or why there is none.
 	Result struct {
 		Sequence  ledger.Sequence
-		Attempt   ledger.Attempt  // its owner is the node that has sent it; only if Why is Done
-		Payload   []byte          // for the endorsers
-		Outputs   []domain.Secret // for the members, in the attempt's order
-		Why       Why             // Done, Conflict, Failed, Ended, Moved or NotBefore
-		NotBefore time.Duration   // with NotBefore: how long another grant may still be used
+		Whole                   // its owner is the node that has sent it; only if Why is Done
+		Why       Why           // Done, Conflict, Failed, Ended, Moved or NotBefore
+		NotBefore time.Duration // with NotBefore: how long another grant may still be used
 	}
 	// AskGrant asks for the owner's word, when nothing else stands between the attempts and their dispatch. The
 	// answer is Granted.
@@ -196,8 +194,8 @@ type (
 	// Whole is an attempt with what the ledger does not see.
 	Whole struct {
 		Attempt ledger.Attempt
-		Payload []byte
-		Outputs []domain.Secret
+		Payload []byte          // for the endorsers
+		Outputs []domain.Secret // for the members, in the attempt's order
 	}
 	// Endorsed answers Endorse: one verdict for each attempt, in their order.
 	Endorsed struct{ Verdicts []Verdict }
@@ -212,10 +210,10 @@ type (
 	// comes before the asker in that range, its answer closes its own dispatch. The answer is Handover.
 	AskHandover struct{ Range ranking.Range }
 	// Handover has them, in the order of their dispatch.
-	Handover struct{ Entries []Inherited }
-	// Inherited is an attempt that was dispatched, with its proof: the grant of its owner to the member that hands it over, and
-	// as many endorsements as the contract needs. The word of that member counts for nothing.
-	Inherited struct {
+	Handover struct{ Entries []Dispatch }
+	// Dispatch is an attempt that is dispatched, with its proof: the grant of its owner to the member that dispatches it, and as
+	// many endorsements as the contract needs. The word of that member counts for nothing.
+	Dispatch struct {
 		Whole
 		Grant        ledger.Grant
 		Endorsements []ledger.Endorsement
@@ -227,6 +225,11 @@ type (
 	// it has stored them.
 	Attempts struct{ Attempts []Whole }
 )
+
+// Entry returns what the ledger sees of it.
+func (d Dispatch) Entry() ledger.Entry {
+	return ledger.Entry{Attempt: d.Attempt, Endorsements: d.Endorsements, Grant: d.Grant}
+}
 
 // Rejected answers a request that is not carried out at all (I10).
 type Rejected struct {

@@ -56,9 +56,9 @@ func (w Whole) Size() int {
 }
 
 // Size returns how many bytes of a message the attempt takes at most.
-func (i Inherited) Size() int {
-	size := lengthSize + i.Whole.Size() + grantSize(&i.Grant)
-	for _, e := range i.Endorsements {
+func (d Dispatch) Size() int {
+	size := lengthSize + d.Whole.Size() + grantSize(&d.Grant)
+	for _, e := range d.Endorsements {
 		size += lengthSize + numberSize + lengthSize + len(e.Signature)
 	}
 	return size
@@ -68,7 +68,7 @@ func (i Inherited) Size() int {
 func (r Result) Size() int {
 	size := lengthSize + sequenceSize + whySize + numberSize
 	if r.Why == Done {
-		size += r.whole().Size()
+		size += r.Whole.Size()
 	}
 	return size
 }
@@ -123,7 +123,7 @@ func bodySize(body Body) int {
 	case Endorsed:
 		return sum(b.Verdicts, Verdict.Size)
 	case Handover:
-		return sum(b.Entries, Inherited.Size)
+		return sum(b.Entries, Dispatch.Size)
 	case AskAttempts:
 		return namesSize(b.Assembled)
 	case Attempts:

@@ -107,7 +107,7 @@ func (w Whole) LogValue() slog.Value { return slog.StringValue(w.String()) }
 // String returns the attempt, or why there is none.
 func (r Result) String() string {
 	if r.Why == Done {
-		return r.whole().String()
+		return r.Whole.String()
 	}
 	return fmt.Sprintf("no attempt of %d-%d: %v", r.Sequence.Lineage, r.Sequence.Counter, r.Why)
 }

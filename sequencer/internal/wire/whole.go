@@ -14,7 +14,7 @@ const stored = 1
 func EncodeWhole(w Whole) ([]byte, error) {
 	var e encoder
 	out := &wirepb.Whole{Attempt: &wirepb.Attempt{}}
-	e.whole(out, &w.Attempt, w.Payload, w.Outputs)
+	e.whole(out, &w)
 	bytes, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend([]byte{stored}, out)
 	if err != nil {
 		return nil, fault(ErrMalformed, "it cannot be encoded")

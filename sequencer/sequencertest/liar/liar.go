@@ -79,7 +79,7 @@ func (m *member) states() (all []ledger.StateID) {
 }
 
 // forged is an attempt on a state that the member has made up: all that it can sign itself is signed.
-func (m *member) forged(id ledger.StateID) (e wire.Inherited) {
+func (m *member) forged(id ledger.StateID) (e wire.Dispatch) {
 	k := m.cfg.Contracts[0]
 	e.Attempt = ledger.Attempt{Intent: ledger.Intent{Owner: m.cfg.Self, Sequence: m.sequence()}, Payload: domain.PayloadHash(nil), Inputs: []ledger.StateID{id}}
 	e.Grant = ledger.Grant{Assembled: k.Scheme.Assembled(k.Declared, e.Attempt), Coordinator: m.cfg.Self, ValidUntil: 1 << 40}

@@ -127,7 +127,7 @@ func newWorld() *world {
 		}
 	}
 	ended := row(2)
-	ended.Ended, ended.Result = true, sequencer.Result{Confirmed: true, Assembled: ledger.Hash{0xab}, Block: 8}
+	ended.Ended, ended.Result = true, ledger.Result{Confirmed: true, Assembled: ledger.Hash{0xab}, Block: 8}
 	w := &world{logs: &webtest.Log{}, node: &fakeNode{found: []sequencer.Found{ended, row(1)}}}
 	w.api = newAPI(w, slog.New(slog.NewTextHandler(w.logs, nil)))
 	return w
