@@ -43,7 +43,8 @@ type line struct {
 	Rate      float64   `json:"rate,omitempty"`       // jobs a second
 	InsertWAL float64   `json:"insert_wal,omitempty"` // bytes of a job
 	WorkWAL   float64   `json:"work_wal,omitempty"`
-	Took      []float64 `json:"took_ms,omitempty"` // from the commit of a job until it was called
+	Processor float64   `json:"processor,omitempty"` // µs of one that this process takes for a job
+	Took      []float64 `json:"took_ms,omitempty"`   // from the commit of a job until it was called
 }
 
 // The kinds of lines.
@@ -172,7 +173,14 @@ func (b *bench) many(ctx context.Context) error {
 		return err
 	}
 	each := func(bytes float64) float64 { return bytes / float64(b.jobs) }
-	return say(line{Kind: worked, Rate: float64(b.jobs) / took.Seconds(), InsertWAL: each(inserted - first), WorkWAL: each(last - inserted)})
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return err
+	}
+	return say(line{
+		Kind: worked, Rate: float64(b.jobs) / took.Seconds(), InsertWAL: each(inserted - first), WorkWAL: each(last - inserted),
+		Processor: each(float64(used.Utime.Nano()+used.Stime.Nano()) / 1e3),
+	})
 }
 
 // start starts clients that are tuned to take at once. The channel is closed when as many jobs are completed as were to be.

@@ -4,5 +4,6 @@ package bench
 
 import "time"
 
-// spent is unknown on this system.
-func spent(...int) time.Duration { return 0 }
+// Processor time is unknown on this system.
+func spent(...int) time.Duration   { return 0 }
+func spentBelow(int) time.Duration { return 0 }

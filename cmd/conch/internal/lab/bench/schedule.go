@@ -53,6 +53,18 @@ func scheduled(ctx context.Context, cfg Config) (r Report, err error) {
 	return r, nil
 }
 
+// server returns the processor time that the server has taken; 0 if it is not the bench's own.
+func (t *timetable) server(ctx context.Context) time.Duration {
+	if t.cfg.Database != "" {
+		return 0
+	}
+	pids, err := t.site.admin.Processes(ctx)
+	if err != nil || len(pids) == 0 {
+		return 0
+	}
+	return spentBelow(pids[0])
+}
+
 // counting counts the calls of a store.
 type counting struct {
 	schedule.Store
@@ -126,8 +138,15 @@ func (t *timetable) due(ctx context.Context, r *Report) error {
 			defer mu.Unlock()
 			return len(took)
 		}
+		var worked time.Duration
 		err := t.whileScheduling(ctx, crons, "*/2 * * * * *", t.store, tell, func(ctx context.Context) error {
-			return until(ctx, "all crons have run", func() (bool, error) { return times() >= (seconds+1)*crons, nil })
+			if err := until(ctx, "all crons have run", func() (bool, error) { return times() >= crons, nil }); err != nil {
+				return err
+			}
+			worked = -t.server(ctx)
+			err := within(ctx, patience+time.Duration(4*seconds)*time.Second, look, "all crons have run often enough", func() (bool, error) { return times() >= (seconds+1)*crons, nil })
+			worked += t.server(ctx)
+			return err
 		})
 		if err != nil {
 			return err
@@ -139,6 +158,7 @@ func (t *timetable) due(ctx context.Context, r *Report) error {
 		name := fmt.Sprintf("due_%d", crons)
 		r.spread(name, took[crons:], nil) // the first time of all finds what is not prepared yet
 		r.add(name+"_last_p50", ms(quantile(whole, 0.5)), "ms")
+		r.add(name+"_processor_server", float64(worked.Microseconds())/float64(seconds*crons), "µs/time")
 		if err := t.desk.Clear(ctx); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,7 +104,7 @@ func (t *timed) Take(ctx context.Context, post fence.Token, queues []string, tak
 func nothing(context.Context, *schedule.Task) ([]byte, error) { return nil, nil }
 
 // passed is what a run of many jobs has found.
-type passed struct{ rate, insertWAL, workWAL float64 }
+type passed struct{ rate, insertWAL, workWAL, server, own float64 } // the last two: µs of a processor
 
 // passes adds jobs, and has workers do them.
 func (t *timetable) passes(ctx context.Context, many int) (p passed, err error) {
@@ -118,6 +119,7 @@ func (t *timetable) passes(ctx context.Context, many int) (p passed, err error) 
 	if err != nil {
 		return p, err
 	}
+	server, own := t.server(ctx), spent(os.Getpid())
 	first, err := t.desk.WAL(ctx)
 	if err != nil {
 		return p, err
@@ -149,8 +151,12 @@ func (t *timetable) passes(ctx context.Context, many int) (p passed, err error) 
 	p.rate = perSecond(many, began)
 	last, err := t.desk.WAL(ctx)
 	p.insertWAL, p.workWAL = (added-first)/float64(many), (last-added)/float64(many)
+	p.server, p.own = each(t.server(ctx)-server, many), each(spent(os.Getpid())-own, many)
 	return p, err
 }
+
+// each is the share of one of many, in µs.
+func each(d time.Duration, many int) float64 { return float64(d.Microseconds()) / float64(many) }
 
 // throughput measures jobs that do nothing, by two workers of a thousand slots each, beside River in turn.
 func (t *timetable) throughput(ctx context.Context, r *Report) error {
@@ -160,12 +166,13 @@ func (t *timetable) throughput(ctx context.Context, r *Report) error {
 			members.RiverName, members.RiverBuild, members.RiverEnv)
 	}
 	t.cfg.Say("schedule: %d rounds of %d jobs that do nothing …", rounds, many)
-	var ours, theirs [3][]float64
+	var ours, theirs [5][]float64
 	for i := range rounds {
 		for half := range 2 {
 			if half == i%2 { // ABBA: neither is always second
+				before := t.server(ctx)
 				if err := t.river(ctx, members.RiverLoad{Jobs: many}, func(l members.RiverLine) {
-					theirs[0], theirs[1], theirs[2] = append(theirs[0], l.Rate), append(theirs[1], l.InsertWAL), append(theirs[2], l.WorkWAL)
+					note(&theirs, passed{l.Rate, l.InsertWAL, l.WorkWAL, each(t.server(ctx)-before, many), l.Processor})
 				}); err != nil {
 					return err
 				}
@@ -175,7 +182,7 @@ func (t *timetable) throughput(ctx context.Context, r *Report) error {
 			if err != nil {
 				return err
 			}
-			ours[0], ours[1], ours[2] = append(ours[0], p.rate), append(ours[1], p.insertWAL), append(ours[2], p.workWAL)
+			note(&ours, p)
 			if err := t.desk.Clear(ctx); err != nil {
 				return err
 			}
@@ -184,7 +191,15 @@ func (t *timetable) throughput(ctx context.Context, r *Report) error {
 	r.beside("jobs", median(ours[0]), median(theirs[0]), "jobs/s")
 	r.beside("job_wal_add", median(ours[1]), median(theirs[1]), "bytes")
 	r.beside("job_wal_work", median(ours[2]), median(theirs[2]), "bytes")
+	r.beside("job_processor_server", median(ours[3]), median(theirs[3]), "µs")
+	r.beside("job_processor_workers", median(ours[4]), median(theirs[4]), "µs")
 	return nil
+}
+
+func note(to *[5][]float64, p passed) {
+	for i, v := range []float64{p.rate, p.insertWAL, p.workWAL, p.server, p.own} {
+		to[i] = append(to[i], v)
+	}
 }
 
 // river has River do something, if its program is there.

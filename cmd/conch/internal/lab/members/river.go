@@ -36,7 +36,8 @@ type RiverLine struct {
 	Rate      float64   `json:"rate"`       // jobs a second
 	InsertWAL float64   `json:"insert_wal"` // bytes of a job
 	WorkWAL   float64   `json:"work_wal"`
-	Took      []float64 `json:"took_ms"` // from the commit of a job until it was called
+	Processor float64   `json:"processor"` // µs of one that the program takes for a job
+	Took      []float64 `json:"took_ms"`   // from the commit of a job until it was called
 }
 
 // The kinds of lines of River.
