@@ -225,7 +225,7 @@ func TestGrantsAreNarrow(t *testing.T) {
 		slices.Concat([]string{"advance", "forget", "announce", "announce_command", "guard_epoch", "guard_truncate", "lock_key", "system_id", "timeline", "fence_closely"}, // the owner's
 			[]string{
 				"register", "enlist", "bid", "refused", "bury", "settle", "seen", "beat", "beat_process", "part", "evict_fences", "obstacle", "holders", "row_holders", "culprit", "fence_key", "fence", "leadership", "leadership_history",
-				"heartbeat", "process", "command", "schema_version", "leader_heartbeat",
+				"heartbeat", "process", "command", "history_trim", "schema_version", "leader_heartbeat",
 			}))
 	if err == nil {
 		left, err = pgx.CollectRows(rows, pgx.RowTo[string])

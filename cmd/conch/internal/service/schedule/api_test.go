@@ -187,7 +187,7 @@ func answers() []exchange {
 		{Name: "nothing is held", Ask: release, Status: 200, Want: `{"released":false,"restored_at":null}`},
 		{Name: "without a database", Given: none, Ask: release, Status: 404, Want: "no-database"},
 		{Name: "after a restore", Given: (*world).restore, Ask: release, Status: 200, Want: `{"released":true,"restored_at":"2026-01-01T00:00:00Z"}`},
-		{Name: "again", Ask: release, Status: 200, Want: `{"released":false,"restored_at":"2026`},
+		{Name: "again", Ask: release, Status: 200, Want: `{"released":false,"restored_at":"2026-01-01T00:00:00Z"}`},
 
 		{Name: "all", Ask: dead + "?queue=q", Status: 200, Want: `"id":1,"state":"dead"`},
 		{Name: "of another queue", Ask: dead + "?queue=other", Status: 200, Want: `"jobs":[]`},
