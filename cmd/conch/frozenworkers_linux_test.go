@@ -155,7 +155,7 @@ func (s *frozenSite) takeover() (proven, acted int64) {
 	return proven, acted
 }
 
-// F13, R18–R23: workers are frozen while they handle jobs, others take over, and the first wake up. A handler that proves its attempt has its effect once,
+// F13: workers are frozen while they handle jobs, others take over, and the first wake up. A handler that proves its attempt has its effect once,
 // although its command acts again when it wakes up. One that does not is never at work beside another: the keeper of the first has ended it before.
 func TestWorkersThatAreFrozen(t *testing.T) {
 	t.Parallel()

@@ -159,7 +159,7 @@ func (t *timetable) workerDies(ctx context.Context, s *staff, to *receiver, i in
 	if err != nil {
 		return took, err
 	}
-	if _, err := t.desk.Post(ctx, crewQueue, "http://"+to.address+"/", i%2 == 0); err != nil {
+	if _, err := t.jobs.Post(ctx, crewQueue, "http://"+to.address+"/", i%2 == 0); err != nil {
 		return took, err
 	}
 	if _, err := to.next(ctx); err != nil {
@@ -192,13 +192,13 @@ func (t *timetable) leaderDeaths(ctx context.Context, r *Report) error {
 	defer cancel()
 	var deaf error
 	ears.Go(func() {
-		deaf = t.desk.Listen(listening, func(queue string, at time.Time) {
+		deaf = t.jobs.Listen(listening, func(queue string, at time.Time) {
 			mu.Lock()
 			defer mu.Unlock()
 			heard[queue] = append(heard[queue], at)
 		})
 	})
-	if err := t.desk.Plant(ctx, planted); err != nil {
+	if err := t.jobs.Plant(ctx, planted); err != nil {
 		return err
 	}
 	s, err := t.employ(nodes, "[schedule]\nversion = 1\n")
@@ -215,7 +215,7 @@ func (t *timetable) leaderDeaths(ctx context.Context, r *Report) error {
 	if deaf != nil {
 		return deaf
 	}
-	runs, err := t.desk.Runs(ctx)
+	runs, err := t.jobs.Runs(ctx)
 	if err != nil {
 		return err
 	}

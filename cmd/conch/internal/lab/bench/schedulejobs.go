@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/members"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgjobs"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pause"
-	"github.com/conchhq/conch/schedule"
-	"github.com/conchhq/conch/schedule/pgstore"
 )
 
 const (
@@ -26,18 +25,16 @@ const (
 
 // crew is workers in this process, each with a post and connections of its own.
 type crew struct {
-	t        *timetable
-	handle   schedule.Handler
-	ended    func()              // an attempt has ended; may be nil
-	took     func(time.Duration) // a take has found jobs; may be nil
+	url      string
+	worker   pgjobs.Worker
 	gates    []*fence.Gate
 	cleanups []func()
-	running  sync.WaitGroup
 }
 
 // hire has this process lead a post for each worker, and waits until they may take jobs.
-func (t *timetable) hire(ctx context.Context, workers int, c *crew) (*crew, error) {
-	c.t = t
+func (t *timetable) hire(ctx context.Context, workers int, w pgjobs.Worker) (*crew, error) {
+	w.Queue, w.Slots = crewQueue, crewSlots
+	c := &crew{url: t.site.url, worker: w}
 	for i := range workers {
 		gate, _, stop, err := lead(ctx, t.site.url, fmt.Sprint("worker/bench/", i+1))
 		if err != nil {
@@ -54,54 +51,22 @@ func (t *timetable) hire(ctx context.Context, workers int, c *crew) (*crew, erro
 
 // work begins to take jobs.
 func (c *crew) work(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	c.cleanups = append(c.cleanups, func() { cancel(); c.running.Wait() })
 	for _, gate := range c.gates {
-		store, err := pgstore.Open(ctx, pgstore.Connection{URL: c.t.site.url}, 4)
+		stop, err := c.worker.Start(ctx, c.url, gate)
 		if err != nil {
 			return err
 		}
-		c.cleanups = append([]func(){store.Close}, c.cleanups...)
-		w, err := schedule.NewWorker(schedule.WorkerConfig{
-			Queues: []string{crewQueue}, Slots: crewSlots, Handlers: map[string]schedule.Handler{"none": c.handle},
-			Tell: func(e schedule.Event) {
-				if _, is := e.(schedule.AttemptEnded); is && c.ended != nil {
-					c.ended()
-				}
-			},
-		}, &timed{store, c.took})
-		if err != nil {
-			return err
-		}
-		c.running.Go(func() { _ = w.Run(ctx, gate) }) // ends with ctx; one that ends earlier shows, since its jobs are missing
-		c.running.Go(func() { _ = store.ListenJobs(ctx, w.Woken) })
+		c.cleanups = append(c.cleanups, stop)
 	}
 	return nil
 }
 
-// dismiss ends the workers.
+// dismiss ends the workers, and then gives their posts up.
 func (c *crew) dismiss() {
 	for i := range c.cleanups {
 		c.cleanups[len(c.cleanups)-1-i]()
 	}
 }
-
-// timed times the takes that find jobs.
-type timed struct {
-	schedule.Jobs
-	tell func(time.Duration)
-}
-
-func (t *timed) Take(ctx context.Context, post fence.Token, queues []string, take schedule.Take) (schedule.Taken, error) {
-	began := time.Now()
-	out, err := t.Jobs.Take(ctx, post, queues, take)
-	if t.tell != nil && len(out.Jobs) > 0 {
-		t.tell(time.Since(began))
-	}
-	return out, err
-}
-
-func nothing(context.Context, *schedule.Task) ([]byte, error) { return nil, nil }
 
 // passed is what a run of many jobs has found.
 type passed struct{ rate, insertWAL, workWAL, server, own float64 } // the last two: µs of a processor
@@ -110,7 +75,7 @@ type passed struct{ rate, insertWAL, workWAL, server, own float64 } // the last 
 func (t *timetable) passes(ctx context.Context, many int) (p passed, err error) {
 	var done atomic.Int64
 	over := make(chan struct{})
-	c, err := t.hire(ctx, crewPosts, &crew{handle: nothing, ended: func() {
+	c, err := t.hire(ctx, crewPosts, pgjobs.Worker{Ended: func() {
 		if done.Add(1) == int64(many) {
 			close(over)
 		}
@@ -120,17 +85,17 @@ func (t *timetable) passes(ctx context.Context, many int) (p passed, err error) 
 		return p, err
 	}
 	server, own := t.server(ctx), spent(os.Getpid())
-	first, err := t.desk.WAL(ctx)
+	first, err := t.jobs.WAL(ctx)
 	if err != nil {
 		return p, err
 	}
-	if err := t.desk.Add(ctx, crewQueue, many); err != nil {
+	if err := t.jobs.Add(ctx, crewQueue, many); err != nil {
 		return p, err
 	}
-	if err := t.desk.Checkpoint(ctx); err != nil {
+	if err := t.jobs.Checkpoint(ctx); err != nil {
 		return p, err
 	}
-	added, err := t.desk.WAL(ctx)
+	added, err := t.jobs.WAL(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -149,7 +114,7 @@ func (t *timetable) passes(ctx context.Context, many int) (p passed, err error) 
 		return p, err
 	}
 	p.rate = perSecond(many, began)
-	last, err := t.desk.WAL(ctx)
+	last, err := t.jobs.WAL(ctx)
 	p.insertWAL, p.workWAL = (added-first)/float64(many), (last-added)/float64(many)
 	p.server, p.own = each(t.server(ctx)-server, many), each(spent(os.Getpid())-own, many)
 	return p, err
@@ -183,7 +148,7 @@ func (t *timetable) throughput(ctx context.Context, r *Report) error {
 				return err
 			}
 			note(&ours, p)
-			if err := t.desk.Clear(ctx); err != nil {
+			if err := t.jobs.Clear(ctx); err != nil {
 				return err
 			}
 		}
@@ -214,9 +179,9 @@ func (t *timetable) river(ctx context.Context, l members.RiverLoad, tell func(me
 // singles adds a job at rest, and the next one when it has been called; it returns how long that took from the commit on.
 func (t *timetable) singles(ctx context.Context, many int, took func(time.Duration)) (all []time.Duration, err error) {
 	called := make(chan time.Time, 1)
-	c, err := t.hire(ctx, crewPosts, &crew{took: took, handle: func(context.Context, *schedule.Task) ([]byte, error) {
+	c, err := t.hire(ctx, crewPosts, pgjobs.Worker{Took: took, Handle: func() error {
 		called <- time.Now()
-		return nil, nil
+		return nil
 	}})
 	defer c.dismiss()
 	if err != nil {
@@ -227,7 +192,7 @@ func (t *timetable) singles(ctx context.Context, many int, took func(time.Durati
 	}
 	const warm = 20 // jobs that find what is not prepared yet
 	for i := range many + warm {
-		if err := t.desk.Add(ctx, crewQueue, 1); err != nil {
+		if err := t.jobs.Add(ctx, crewQueue, 1); err != nil {
 			return nil, err
 		}
 		committed := time.Now()
@@ -280,7 +245,7 @@ func (t *timetable) held(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	release, err := t.desk.Hold(ctx)
+	release, err := t.jobs.Hold(ctx)
 	if err != nil {
 		return err
 	}
@@ -297,13 +262,12 @@ func (t *timetable) held(ctx context.Context, r *Report) error {
 func (t *timetable) dead(ctx context.Context, r *Report) error {
 	many := t.cfg.amounts().dead
 	t.cfg.Say("schedule: %d dead jobs are retried …", many)
-	if err := t.desk.Kill(ctx, crewQueue, many); err != nil {
+	if err := t.jobs.Kill(ctx, crewQueue, many); err != nil {
 		return err
 	}
-	began := time.Now()
-	done, err := t.store.Operate(ctx, pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry})
-	r.add(fmt.Sprintf("dead_retried_%d", many), ms(time.Since(began)), "ms")
-	ready, counting := t.desk.Count(ctx, "ready")
+	done, took, err := pgjobs.Retry(ctx, t.site.url)
+	r.add(fmt.Sprintf("dead_retried_%d", many), ms(took), "ms")
+	ready, counting := t.jobs.Count(ctx, "ready")
 	if err == nil && (done != int64(many) || ready != many) {
 		err = fmt.Errorf("%d of %d dead jobs were retried, and %d are ready", done, many, ready)
 	}

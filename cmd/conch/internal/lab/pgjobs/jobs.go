@@ -1,4 +1,4 @@
-// Package pgjobs fills the tables of crons and jobs for package bench, and asks the server what came of it. It measures nothing itself.
+// Package pgjobs fills the tables of crons and jobs for package bench, runs crons and workers in its process, and asks the server what came of it. It measures nothing itself.
 package pgjobs
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
-// Desk is a connection to a database with the tables.
-type Desk struct {
+// Tables is a connection to a database with the tables.
+type Tables struct {
 	url  string
 	conn *pgx.Conn
 }
 
 // Open connects, and makes the tables. The election's are there.
-func Open(ctx context.Context, url string) (*Desk, error) {
+func Open(ctx context.Context, url string) (*Tables, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	d := &Desk{url, conn}
+	d := &Tables{url, conn}
 	if err := pgstore.Up(ctx, conn, func(string) {}); err != nil {
 		d.Close()
 		return nil, err
@@ -34,7 +34,7 @@ func Open(ctx context.Context, url string) (*Desk, error) {
 }
 
 // Close ends the connection.
-func (d *Desk) Close() {
+func (d *Tables) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = d.conn.Close(ctx)
@@ -47,7 +47,7 @@ var Text = `{"text": "` + strings.Repeat("a", 78) + `"}`
 const atOnce = 1000
 
 // Add adds jobs to a queue, a thousand in a transaction.
-func (d *Desk) Add(ctx context.Context, queue string, many int) error {
+func (d *Tables) Add(ctx context.Context, queue string, many int) error {
 	for ; many > 0; many -= atOnce {
 		if _, err := d.conn.Exec(ctx, `SELECT conch.job_add($1, 'none', $2) FROM generate_series(1, $3)`, queue, Text, min(many, atOnce)); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (d *Desk) Add(ctx context.Context, queue string, many int) error {
 }
 
 // Post adds a job that is posted to an address.
-func (d *Desk) Post(ctx context.Context, queue, address string, fenced bool) (id int64, err error) {
+func (d *Tables) Post(ctx context.Context, queue, address string, fenced bool) (id int64, err error) {
 	err = d.conn.QueryRow(ctx, `
 		WITH j AS (INSERT INTO conch.jobs (queue, handler, args, priority, retries, timeout, fenced)
 		           VALUES ($1, jsonb_build_object('http', $2::text), '{}', 0, 100, '1h', $3) RETURNING id)
@@ -66,7 +66,7 @@ func (d *Desk) Post(ctx context.Context, queue, address string, fenced bool) (id
 }
 
 // Kill adds dead jobs.
-func (d *Desk) Kill(ctx context.Context, queue string, many int) error {
+func (d *Tables) Kill(ctx context.Context, queue string, many int) error {
 	_, err := d.conn.Exec(ctx, `
 		WITH j AS (INSERT INTO conch.jobs (queue, handler, args, priority, retries, timeout)
 		           SELECT $1, '{"job": "none"}', $2, 1, 0, '1h' FROM generate_series(1, $3) RETURNING id),
@@ -76,13 +76,13 @@ func (d *Desk) Kill(ctx context.Context, queue string, many int) error {
 }
 
 // Count counts the rows of a table of jobs, such as ready.
-func (d *Desk) Count(ctx context.Context, table string) (n int, err error) {
+func (d *Tables) Count(ctx context.Context, table string) (n int, err error) {
 	err = d.conn.QueryRow(ctx, `SELECT count(*) FROM `+pgx.Identifier{"conch", "job_" + table}.Sanitize()).Scan(&n)
 	return n, err
 }
 
 // Clear deletes all crons and jobs, and has the server write down what it has in memory, which would otherwise cost whoever is measured next.
-func (d *Desk) Clear(ctx context.Context) error {
+func (d *Tables) Clear(ctx context.Context) error {
 	for _, sql := range []string{
 		`TRUNCATE conch.crons, conch.cron_revisions, conch.cron_runs, conch.cron_gaps, conch.jobs, conch.job_ready, conch.job_later, conch.job_lanes, conch.job_waiting,
 		 conch.job_keys, conch.job_taken, conch.job_attempts, conch.job_dead, conch.job_operations, conch.job_operated`,
@@ -96,25 +96,25 @@ func (d *Desk) Clear(ctx context.Context) error {
 }
 
 // Checkpoint has the server write down what it has in memory.
-func (d *Desk) Checkpoint(ctx context.Context) error {
+func (d *Tables) Checkpoint(ctx context.Context) error {
 	_, err := d.conn.Exec(ctx, `CHECKPOINT`)
 	return err
 }
 
 // Settle has the server collect statistics and clean up.
-func (d *Desk) Settle(ctx context.Context) error {
+func (d *Tables) Settle(ctx context.Context) error {
 	_, err := d.conn.Exec(ctx, `VACUUM ANALYZE`)
 	return err
 }
 
 // WAL is how much the server has written to its log, in bytes.
-func (d *Desk) WAL(ctx context.Context) (bytes float64, err error) {
+func (d *Tables) WAL(ctx context.Context) (bytes float64, err error) {
 	err = d.conn.QueryRow(ctx, `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8`).Scan(&bytes)
 	return bytes, err
 }
 
 // Hold holds a snapshot open on a connection of its own.
-func (d *Desk) Hold(ctx context.Context) (release func(), err error) {
+func (d *Tables) Hold(ctx context.Context) (release func(), err error) {
 	conn, err := pgx.Connect(ctx, d.url)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (d *Desk) Hold(ctx context.Context) (release func(), err error) {
 }
 
 // Plant makes crons that are due each second, evenly over it, and whose jobs have a queue each.
-func (d *Desk) Plant(ctx context.Context, many int) error {
+func (d *Tables) Plant(ctx context.Context, many int) error {
 	for i := range many {
 		name := fmt.Sprintf("c%03d", i)
 		const definition = `{"name": %q, "schedule": "@every 1s", "timezone": "UTC", "handler": {"job": "none"}, "args": "{}", "catch_up": "none", "limit": 100, "late": 60,
@@ -144,7 +144,7 @@ func (d *Desk) Plant(ctx context.Context, many int) error {
 }
 
 // Listen tells of each queue that has got a job, and when that was heard, until ctx ends.
-func (d *Desk) Listen(ctx context.Context, tell func(queue string, at time.Time)) error {
+func (d *Tables) Listen(ctx context.Context, tell func(queue string, at time.Time)) error {
 	conn, err := pgx.Connect(ctx, d.url)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ type Run struct {
 }
 
 // Runs lists all scheduled times of crons.
-func (d *Desk) Runs(ctx context.Context) ([]Run, error) {
+func (d *Tables) Runs(ctx context.Context) ([]Run, error) {
 	rows, err := d.conn.Query(ctx, `SELECT j.queue, r.at, r.decided_at AS decided FROM conch.cron_runs r JOIN conch.jobs j ON j.id = r.job ORDER BY r.at`)
 	if err != nil {
 		return nil, err
