@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
@@ -23,7 +24,8 @@ func TestNewsOfADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	store, token := db.Store(payerAccount.Chain.ID(), "another node"), c.stage(t, "pending:test")
+	store := db.Store(payerAccount.Chain.ID(), "another node")
+	token, _ := nodetest.Lead(t, c.URL, "a", "pending:test", time.Minute)
 	s := newService(node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler)}, nil)
 	s.accounts.configured = []Account{payerAccount}
 	ctx, end := context.WithCancel(t.Context())
