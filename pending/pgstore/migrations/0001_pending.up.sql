@@ -27,7 +27,7 @@ CREATE TABLE conch.intents (
     why             text NOT NULL DEFAULT '',
     cancel          boolean NOT NULL DEFAULT false,         -- asked for; it may be too late
     -- Raised by each change of what is told of it. While it has a slot, the slot's version stands for this one: so a block changes
-    -- no intent. Who changes an intent that has a slot raises the slot's too, and first.
+    -- no intent. A writer that changes an intent which has a slot raises the slot's too, and first.
     version         bigint NOT NULL DEFAULT 1,
     stuck           boolean NOT NULL DEFAULT false,         -- it was told that it waits for long for a slot
     -- Why it got no slot when it was tried. In relaxed order it is put off meanwhile, and others pass it: then it no longer
@@ -293,7 +293,7 @@ CREATE TRIGGER intents_cancelled AFTER UPDATE ON conch.intents
     FOR EACH ROW WHEN (NEW.cancel AND NOT OLD.cancel) EXECUTE FUNCTION conch.notify_cancel();
 
 -- What is told of intents: each row is written by the statement that makes the change, so that neither is ever without the other, and
--- has what a receiver is told, since the intent may have changed again before it is read. Whoever passes events on reads them from here
+-- has what a receiver is told, since the intent may have changed again before it is read. A role that passes events on reads them from here
 -- by their ids, and keeps for itself how far it has come, and what of it a receiver has confirmed. Rows never change.
 --
 -- The ids are drawn in the order of the versions of one intent, and are committed in that order: the statement holds the row that it has

@@ -81,7 +81,7 @@ func (d *Tables) Count(ctx context.Context, table string) (n int, err error) {
 	return n, err
 }
 
-// Clear deletes all crons and jobs, and has the server write down what it has in memory, which would otherwise cost whoever is measured next.
+// Clear deletes all crons and jobs, and has the server write down what it has in memory, which would otherwise cost the one that is measured next.
 func (d *Tables) Clear(ctx context.Context) error {
 	for _, sql := range []string{
 		`TRUNCATE conch.crons, conch.cron_revisions, conch.cron_runs, conch.cron_gaps, conch.jobs, conch.job_ready, conch.job_later, conch.job_lanes, conch.job_waiting,
