@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
@@ -17,13 +18,14 @@ import (
 // What any process writes is told on every node: to those who wait, and to event streams. A notification that is lost delays it.
 func TestNewsOfADatabase(t *testing.T) {
 	t.Parallel()
-	c := cast{pgtest.Cast{DB: pgtest.New(t)}}
-	db, err := pgstore.Open(t.Context(), c.Config(), 2)
+	server := pgtest.New(t)
+	db, err := pgstore.Open(t.Context(), server.Config(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	store, token := db.Store(payerAccount.Chain.ID(), "another node"), c.stage(t, "pending:test")
+	store := db.Store(payerAccount.Chain.ID(), "another node")
+	token, _ := nodetest.Lead(t, server.URL, "a", "pending:test", time.Minute)
 	s := newService(node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler)}, nil)
 	s.accounts.configured = []Account{payerAccount}
 	ctx, end := context.WithCancel(t.Context())
