@@ -106,8 +106,8 @@ func (k *contract) forges() []ledger.Account {
 	return all
 }
 
-// noteHeight notes a member's height. It may say anything: the height is for the operator alone. Some messages say none, such as
-// those of a member whose contract sleeps.
+// noteHeight notes a member's height, for the operator, and for the sender, which gives a coordinator its time anew that was behind and has
+// caught up. It may say anything: the sender bounds what that gains. Some messages say none, such as those of a member whose contract sleeps.
 func (p *place) noteHeight(from ledger.Account, final uint64, now time.Duration) {
 	if p.heard == nil {
 		p.heard = map[ledger.Account]heard{}
