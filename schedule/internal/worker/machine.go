@@ -64,10 +64,11 @@ func (m *Machine) Step(now time.Duration, in Input) []Act {
 	if e, is := in.(Missed); is && e.Over || m.until > 0 && now >= m.until {
 		m.late = true
 	}
-	if m.late {
-		m.stop(WhyLate, all)
-	} else if m.drains > 0 && now >= m.drains {
-		m.stop(WhyDrain, all)
+	if e, is := in.(Ended); is { // first: nothing is stopped that has ended
+		m.ended(e.End)
+	}
+	if why := m.stopsAll(); why != "" {
+		m.stop(why, all)
 	}
 	switch in := in.(type) {
 	case Acts:
@@ -82,8 +83,6 @@ func (m *Machine) Step(now time.Duration, in Input) []Act {
 		m.heard(in.Held)
 	case Missed:
 		m.missed(in.Act)
-	case Ended:
-		m.ended(in.End)
 	case Drain:
 		m.drains = now + m.set.Drain
 	}
@@ -240,13 +239,24 @@ func (m *Machine) ended(e End) {
 		return
 	}
 	delete(m.runs, e.Key)
-	if why != "" && e.Outcome != Done {
+	if why = cmp.Or(why, m.stopsAll()); why != "" && e.Outcome != Done {
 		e.Outcome, e.Error = why.Outcome(), string(why)
 	}
 	if e.Outcome == Failed || e.Outcome == Later || e.Outcome == Lost {
 		e.Pause = pause(e.Key, e.Attempt)
 	}
 	m.ends = append(m.ends, e)
+}
+
+// stopsAll is why no handler may go on any more; empty: they may.
+func (m *Machine) stopsAll() Why {
+	switch {
+	case m.late:
+		return WhyLate
+	case m.drains > 0 && m.now >= m.drains:
+		return WhyDrain
+	}
+	return ""
 }
 
 // stop stops handlers.

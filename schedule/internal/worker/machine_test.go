@@ -268,6 +268,43 @@ func TestLate(t *testing.T) {
 	}
 }
 
+// A process that was frozen wakes up after its deadline, and hears first that a handler has ended: that one is not stopped, which the
+// process has no handler of any more, and its end is told as one that was stopped.
+func TestAnEndThatComesLate(t *testing.T) {
+	t.Parallel()
+	for why, late := range map[string]struct {
+		in      worker.Input
+		after   time.Duration
+		outcome string
+	}{"late": {worker.Tick{}, time.Minute, worker.Lost}, "draining": {worker.Drain{}, 20 * time.Second, worker.Released}} {
+		d := working(t, 3)
+		d.in(jobs(1, 2, 3))
+		d.in(late.in)
+		d.acts = nil
+		d.now += late.after
+		d.in(ended(1, worker.Failed))
+		d.now++
+		d.in(ended(2, worker.Done))
+		stops, told := map[int64]int{}, map[int64]string{}
+		for _, a := range d.acts {
+			switch a := a.(type) {
+			case worker.Stop:
+				stops[a.ID]++
+			case worker.Tell:
+				for _, e := range a.Ends {
+					told[e.ID] = e.Outcome
+				}
+			}
+		}
+		if stops[1] != 0 || stops[2] != 1 || stops[3] != 1 {
+			t.Errorf("%s: it stops %v; want 2 and 3 once each, and not 1, which had ended", why, stops)
+		}
+		if told[1] != late.outcome {
+			t.Errorf("%s: it tells %v; want that 1 is %s", why, told, late.outcome)
+		}
+	}
+}
+
 // While something runs it looks each second. What it is telling just now it does not tell anew.
 func TestLooks(t *testing.T) {
 	t.Parallel()
