@@ -121,9 +121,10 @@ func TestWhatIsStuckIsTold(t *testing.T) {
 	s := openShelf(t)
 	d := opened(t, s.db.Config(), 2)
 	tail := d.Tail(0)
-	queued, sent, young := s.accept("queued"), s.accept("sent"), s.accept("young")
-	names := map[pending.ID]string{queued.ID: "queued", sent.ID: "sent", young.ID: "young"}
+	queued, sent, young, poor := s.accept("queued"), s.accept("sent"), s.accept("young"), s.accept("poor")
+	names := map[pending.ID]string{queued.ID: "queued", sent.ID: "sent", young.ID: "young", poor.ID: "poor"}
 	s.write(pending.Batch{New: []pending.Slot{slotOf(0, sent)}, Hold: &pending.Hold{Why: "no money"}})
+	s.write(pending.Batch{Held: []pending.Held{{Intent: poor.ID, Refusal: pending.Refusal{Cause: pending.Funds, Why: "put off", Times: 1}, Pause: time.Hour}}})
 	s.write(pending.Batch{Changes: []pending.Change{{Index: 0, Hash: hashOf(0), Status: pending.Future, Waits: "not accepted"}}})
 	run(t, s.conn, `UPDATE conch.intents SET created_at = created_at - interval '1 hour' WHERE idempotency_key <> 'young';
 		UPDATE conch.pending_transactions SET created_at = created_at - interval '1 hour'`)
@@ -145,7 +146,7 @@ func TestWhatIsStuckIsTold(t *testing.T) {
 			t.Errorf("%s: told %s, want %s", when, got, want)
 		}
 	}
-	tells("at first", "[sent waiting not accepted][queued waiting no money]")
+	tells("at first", "[sent waiting not accepted][queued waiting no money][poor waiting put off]")
 	tells("again", "")
 	s.write(pending.Batch{Changes: []pending.Change{{Index: 0, Hash: hashOf(0), Status: pending.Ready, Waits: "something else"}}})
 	tells("in the same slot", "")
