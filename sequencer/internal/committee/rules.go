@@ -12,7 +12,7 @@ import (
 var rules = []world.Rule[Config]{
 	{Name: "sequence-per-intent", Invariant: OnceLanded, In: Config{Seed: 4}, Why: "an intent keeps the sequence of its row for every attempt; with one for each attempt, two attempts of one intent land"},
 	{Name: "lineage", Invariant: EveryIntentEnds, In: Config{Seed: 34}, Why: "a sequence begins with a number that is drawn at each start; otherwise a sequence that has landed is given to another intent, which never ends"},
-	{Name: "ledger-kills", Invariant: ToldTheTruth, In: Config{Seed: 233}, Why: "only the ledger kills a grant; if a coordinator's word does, an intent is told reverted and lands"},
+	{Name: "ledger-kills", Invariant: ToldTheTruth, In: Config{Seed: 478}, Why: "only the ledger kills a grant; if a coordinator's word does, an intent is told reverted and lands"},
 	{Name: "stored-first", Invariant: GrantStored, Why: "a grant is stored before it leaves; otherwise a node that starts again does not know what may still land"},
 	{Name: "own-assembly", Invariant: OwnAttempt, In: Config{Seed: 18}, Why: "a grant is given for what this start has assembled; otherwise a coordinator chooses what its user pays"},
 	{Name: "nudge", Invariant: EveryIntentEnds, In: Config{Seed: 5}, Why: "a node that waits for blocks and sees none asks for an empty one; otherwise a chain that makes blocks on demand stands still, and what is in it never becomes final"},
