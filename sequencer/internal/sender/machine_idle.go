@@ -13,8 +13,8 @@ import (
 // Two things are held against it: it leaves an intent alone that could go on (leavesAlone, looked at in each tick), or it says that it has
 // dispatched one, and nothing lands by it while its grant may be used (ranOut). Then it is left out (leaveOut) until peer.idle. A wait is a
 // moment, and is over (isOver) after a time and some blocks: it.waits for one intent, p.landed since something landed by a coordinator, and
-// p.spared before which nothing is held against it. What takes it all back: something lands by it (landedBy), this node was behind (forgive),
-// or it was behind itself and has caught up (catchesUp).
+// p.spared before which nothing is held against it. Something that lands by it takes it all back (landedBy), and so does that this node was
+// behind (forgive). A coordinator that was behind itself and has caught up has its time anew (catchesUp); how often it was left out stays.
 
 // fewestBlocks is how many blocks a coordinator has at least, as what it builds on may have to be in one first.
 const fewestBlocks = 8
