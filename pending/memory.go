@@ -200,34 +200,11 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 	if s.settled[b.Account].refuses(t, b.Number) {
 		return fmt.Errorf("write %d comes too late: it was settled as not carried out", b.Number)
 	}
-	for i, add := range b.New {
-		taken := slices.ContainsFunc(b.New[:i], func(other Slot) bool { return other.Index == add.Index })
-		if taken || s.slots[b.Account][add.Index] != nil {
-			return fmt.Errorf("slot %d of %s exists already", add.Index, b.Account)
-		}
-		if add.Intent != nil && (s.byID[*add.Intent] == nil || !s.byID[*add.Intent].waitsForSlot()) {
-			return ErrOvertaken
-		}
-	}
-	for _, add := range b.Attempts {
-		if has := len(s.slots[b.Account][add.Index].Attempts); has != add.Before {
-			return fmt.Errorf("slot %d of %s has %d attempts, not %d", add.Index, b.Account, has, add.Before)
-		}
-	}
-	if s.slots == nil {
-		s.slots = map[chain.Account]map[uint64]*memorySlot{}
+	if err := s.admit(b); err != nil {
+		return err
 	}
 	for _, add := range b.New {
-		if s.slots[b.Account] == nil {
-			s.slots[b.Account] = map[uint64]*memorySlot{}
-		}
-		s.slots[b.Account][add.Index] = &memorySlot{Slot: add, at: time.Now()}
-		if add.Intent != nil {
-			in := s.byID[*add.Intent]
-			in.Index, in.Last, in.Refusal = new(add.Index), Change{Index: add.Index, Hash: add.Attempts[len(add.Attempts)-1].Hash}, Refusal{}
-			in.Version++
-			s.tell(in, ToldNonce)
-		}
+		s.addSlot(b.Account, add)
 	}
 	for _, add := range b.Attempts {
 		one := s.slots[b.Account][add.Index]
@@ -253,6 +230,42 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		s.holds[b.Account] = *b.Hold
 	}
 	return nil
+}
+
+// admit refuses a batch that does not fit what is there.
+func (s *Memory) admit(b Batch) error {
+	for i, add := range b.New {
+		taken := slices.ContainsFunc(b.New[:i], func(other Slot) bool { return other.Index == add.Index })
+		if taken || s.slots[b.Account][add.Index] != nil {
+			return fmt.Errorf("slot %d of %s exists already", add.Index, b.Account)
+		}
+		if add.Intent != nil && (s.byID[*add.Intent] == nil || !s.byID[*add.Intent].waitsForSlot()) {
+			return ErrOvertaken
+		}
+	}
+	for _, add := range b.Attempts {
+		if has := len(s.slots[b.Account][add.Index].Attempts); has != add.Before {
+			return fmt.Errorf("slot %d of %s has %d attempts, not %d", add.Index, b.Account, has, add.Before)
+		}
+	}
+	return nil
+}
+
+// addSlot adds a slot, and gives its intent the nonce.
+func (s *Memory) addSlot(of chain.Account, add Slot) {
+	if s.slots == nil {
+		s.slots = map[chain.Account]map[uint64]*memorySlot{}
+	}
+	if s.slots[of] == nil {
+		s.slots[of] = map[uint64]*memorySlot{}
+	}
+	s.slots[of][add.Index] = &memorySlot{Slot: add, at: time.Now()}
+	if add.Intent != nil {
+		in := s.byID[*add.Intent]
+		in.Index, in.Last, in.Refusal = new(add.Index), Change{Index: add.Index, Hash: add.Attempts[len(add.Attempts)-1].Hash}, Refusal{}
+		in.Version++
+		s.tell(in, ToldNonce)
+	}
 }
 
 // record returns an intent with the hold of its account, if it waits.

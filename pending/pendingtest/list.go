@@ -57,6 +57,21 @@ func listsAndCounts(t *testing.T, f Fixture) {
 			t.Errorf("%+v: got %v, error %v; want %s", c.filter, got, err, c.want)
 		}
 	}
+	paged(t, f, names)
+	limited(t, f)
+	counts, err := f.Store.Counts(t.Context())
+	got := map[pending.Count]bool{}
+	for _, c := range counts {
+		got[c] = true
+	}
+	if err != nil || len(got) != 2 || !got[pending.Count{Account: Account, State: "broadcast", N: 1}] || !got[pending.Count{Account: Account, State: pending.Queued, N: 1}] {
+		t.Errorf("counts: got %+v, error %v; want one broadcast and one queued", counts, err)
+	}
+}
+
+// paged reads all intents, a page after the other.
+func paged(t *testing.T, f Fixture, names map[pending.ID]string) {
+	t.Helper()
 	paged, below := []string{}, uint64(0)
 	for range 5 { // one more than there are
 		found, err := f.Store.List(t.Context(), pending.Filter{Most: 1, Below: below})
@@ -70,6 +85,11 @@ func listsAndCounts(t *testing.T, f Fixture) {
 	if fmt.Sprint(paged) != "[rejected waits sent done]" {
 		t.Errorf("page by page: got %v, want each once", paged)
 	}
+}
+
+// limited adds intents with data, and reads up to so many bytes of it.
+func limited(t *testing.T, f Fixture) {
+	t.Helper()
 	for i, size := range []int{3, 5} {
 		in, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: fmt.Sprint("large ", i), Call: chain.Call{Data: make([]byte, size)}})
 		if err != nil {
@@ -83,14 +103,6 @@ func listsAndCounts(t *testing.T, f Fixture) {
 		if found, err := f.Store.List(t.Context(), pending.Filter{Most: 9, Bytes: bytes}); err != nil || len(found) != want {
 			t.Errorf("limit of %d bytes: got %d intents, error %v; want %d", bytes, len(found), err, want)
 		}
-	}
-	counts, err := f.Store.Counts(t.Context())
-	got := map[pending.Count]bool{}
-	for _, c := range counts {
-		got[c] = true
-	}
-	if err != nil || len(got) != 2 || !got[pending.Count{Account: Account, State: "broadcast", N: 1}] || !got[pending.Count{Account: Account, State: pending.Queued, N: 1}] {
-		t.Errorf("counts: got %+v, error %v; want one broadcast and one queued", counts, err)
 	}
 }
 

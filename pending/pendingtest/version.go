@@ -217,21 +217,27 @@ func whatIsTold(t *testing.T, f Fixture) {
 		{func() { f.refused(t, pending.Batch{New: []pending.Slot{slot(5, accept("stale", 5))}}) }, "[stale 1 accepted open]"},
 	} {
 		s.does()
-		got := ""
-		for _, e := range f.Events(t) {
-			state := e.Outcome()
-			if state == "" {
-				state = e.Fate.String()
-			}
-			got += "[" + strings.Join(strings.Fields(fmt.Sprintf("%s %d %s %s %s %s", names[e.Intent], e.Version, e.Kind, state, string(e.Block.Hash), e.Why)), " ") + "]"
-			if e.Account != Account || e.At.IsZero() {
-				t.Errorf("%+v: it names no account or no time", e)
-			}
-		}
-		if got != s.want {
+		if got := f.told(t, names); got != s.want {
 			t.Errorf("told %s, want %s", got, s.want)
 		}
 	}
+}
+
+// told is what was told since the last time, in a line.
+func (f Fixture) told(t *testing.T, names map[pending.ID]string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, e := range f.Events(t) {
+		state := e.Outcome()
+		if state == "" {
+			state = e.Fate.String()
+		}
+		fmt.Fprintf(&all, "[%s]", strings.Join(strings.Fields(fmt.Sprintf("%s %d %s %s %s %s", names[e.Intent], e.Version, e.Kind, state, string(e.Block.Hash), e.Why)), " "))
+		if e.Account != Account || e.At.IsZero() {
+			t.Errorf("%+v: it names no account or no time", e)
+		}
+	}
+	return all.String()
 }
 
 // onlyOf returns the only ID.

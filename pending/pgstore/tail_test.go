@@ -42,7 +42,7 @@ func (s shelf) draws() pgx.Tx {
 	return tx
 }
 
-// What is committed late is told late, and holds nothing else up. An ID that nobody uses is not looked for for ever.
+// What is committed late is told late, and holds nothing else up. An ID that nobody uses is not looked for without end.
 func TestATailMissesNothing(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)

@@ -84,7 +84,10 @@ func (b *book) write(c *clerk) {
 		b.lines = append(b.lines, c.epoch)
 		return true
 	}, func(answer any) {
-		if c.leads = c.leads && answer != false; c.leads {
+		if written, came := answer.(bool); came && !written {
+			c.leads = false
+		}
+		if c.leads {
 			c.alarm.Set(c.Boot()+time.Second, true)
 		}
 	})
