@@ -91,7 +91,7 @@ func newCronSite(t *testing.T, crons int) *cronSite {
 	t.Helper()
 	db, seed := migrated(t), uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	s := &cronSite{T: t, conn: db.Connect(t), nodes: map[string]*daemon{}, out: newOutside(t), rand: rand.New(rand.NewPCG(seed, 46))} //nolint:gosec // no secret
+	s := &cronSite{T: t, conn: db.Connect(t), nodes: map[string]*daemon{}, out: newOutside(t), rand: rand.New(rand.NewPCG(seed, 46))}
 	key := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, []byte(strings.Repeat("k", 24)+"\n"), 0o600); err != nil {
 		t.Fatal(err)

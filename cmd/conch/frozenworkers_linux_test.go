@@ -60,7 +60,10 @@ func newFrozenSite(t *testing.T) *frozenSite {
 // adds adds a job that is a script.
 func (s *frozenSite) adds(script string, fenced bool) (id int64) {
 	s.Helper()
-	handler, _ := json.Marshal(map[string][]string{"command": {"sh", "-c", script, s.dir, s.psql}})
+	handler, err := json.Marshal(map[string][]string{"command": {"sh", "-c", script, s.dir, s.psql}})
+	if err != nil {
+		s.Fatal(err)
+	}
 	const add = `
 		WITH j AS (INSERT INTO conch.jobs (queue, handler, args, priority, retries, timeout, fenced) VALUES ('default', $1, '{}', 0, 100, '1h', $2) RETURNING id)
 		SELECT id, conch.job_start(id, 1, now(), NULL)::text FROM j`
@@ -94,7 +97,7 @@ func (s *frozenSite) one(sql string, args ...any) (text string) {
 func (s *frozenSite) signals(sig syscall.Signal, pids ...int) {
 	s.Helper()
 	for _, pid := range pids {
-		if err := syscall.Kill(pid, sig); err != nil && err != syscall.ESRCH { //nolint:errorlint // it is the number itself
+		if err := syscall.Kill(pid, sig); err != nil && err != syscall.ESRCH {
 			s.Fatal(err)
 		}
 	}

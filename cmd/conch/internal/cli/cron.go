@@ -148,7 +148,7 @@ func (t *turn) passed(ctx context.Context) error {
 	defer cancel()
 	says, err := t.slots.Stranger(ctx, t.scope, t.call.Length)
 	if err != nil || says == "" {
-		return nil //nolint:nilerr // another one leads, which is all that is known
+		return nil // another one leads, which is all that is known
 	}
 	return failure{errors.New(says), Failed}
 }

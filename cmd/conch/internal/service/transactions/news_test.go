@@ -123,7 +123,7 @@ func TestAListIsWalkedThrough(t *testing.T) {
 	for _, most := range []int{1, 7, 150, 1000} {
 		var got []string
 		wanted := Selection{Filter: pending.Filter{Most: most, Bytes: listed}}
-		for looks := 0; looks < 200; looks++ {
+		for range 200 {
 			found, next, err := s.transactions.list(t.Context(), wanted)
 			if err != nil || len(found) > most {
 				t.Fatalf("got %d, error %v, want %d at most", len(found), err, most)
