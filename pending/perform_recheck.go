@@ -53,9 +53,7 @@ func (l *loop) elsewhere(ctx context.Context, index uint64) (bool, error) {
 	}
 	hashes := []chain.Hash{slots[0].Last.Hash}
 	for _, a := range slots[0].Attempts {
-		if a.Hash != slots[0].Last.Hash {
-			hashes = append(hashes, a.Hash)
-		}
+		hashes = append(hashes, a.Hash)
 	}
 	seen, err := l.Chain.Probe(ctx, hashes)
 	for _, one := range seen {

@@ -23,10 +23,7 @@ func (c *Chain) Replay(ctx context.Context, from chain.Account, call chain.Call,
 	var returned hexutil.Bytes
 	err = c.endpoint.call(ctx, &returned, "eth_call", args, hexutil.Uint64(height))
 	code, text, spoken := answered(err)
-	switch {
-	case err == nil:
-		return "", nil
-	case spoken && (reverts(code, text) || strings.Contains(strings.ToLower(text), "out of gas")):
+	if spoken && (reverts(code, text) || strings.Contains(strings.ToLower(text), "out of gas")) {
 		return reasonOf(err, text), nil
 	}
 	return "", err // the node no longer has that state, say

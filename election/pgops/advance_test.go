@@ -117,18 +117,3 @@ func TestAdvanceNamesWhoIsInTheWay(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// Advance fails if no standby confirms its commit, since a failover may forget the epoch.
-func TestAdvanceThatReachedNoStandby(t *testing.T) {
-	t.Parallel()
-	srv := minttest.Primary(t)
-	_, cancelWait := minttest.Unconfirmed(t, srv)
-	answer := make(chan error, 1)
-	go func() {
-		answer <- pgops.Advance(t.Context(), pgmint.Config{URL: srv.URL("postgres")}, "s", 500, "ops")
-	}()
-	cancelWait()
-	if err := <-answer; err == nil || !strings.Contains(pgmint.Sentence(err), "above 500") {
-		t.Errorf("an epoch raised on one server only: got %v, want an error that says how to repeat it", err)
-	}
-}

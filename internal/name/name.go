@@ -38,28 +38,19 @@ func Fault(s string) string {
 	return ""
 }
 
-// lookalikes are groups of characters that look alike in many fonts: each stands for the first of its group.
-const lookalikes = "aаα cсϲ dԁ eе gɡ hһ il1|ıіιӏ jј kкκ oо0οσ pрρ qԛ sѕ uυ vνѵ wѡω xхχ yу -‐–—−_"
-
-var plain = func() map[rune]rune {
-	to := map[rune]rune{}
-	for group := range strings.FieldsSeq(lookalikes) {
-		first, _ := utf8.DecodeRuneInString(group)
-		for _, r := range group {
-			to[r] = first
-		}
-	}
-	return to
-}()
+// plain turns characters that look like others in many fonts into those.
+var plain = strings.NewReplacer(
+	"а", "a", "α", "a", "с", "c", "ϲ", "c", "ԁ", "d", "е", "e", "ɡ", "g", "һ", "h", "l", "i", "1", "i", "|", "i", "ı", "i", "і", "i", "ι", "i", "ӏ", "i",
+	"ј", "j", "к", "k", "κ", "k", "о", "o", "0", "o", "ο", "o", "σ", "o", "р", "p", "ρ", "p", "ԛ", "q", "ѕ", "s", "υ", "u", "ν", "v", "ѵ", "v", "ѡ", "w",
+	"ω", "w", "х", "x", "χ", "x", "у", "y", "‐", "-", "–", "-", "—", "-", "−", "-", "_", "-",
+)
 
 // Shape returns what a reader sees of a name at a glance. Names of one shape are easily taken for each other.
 func Shape(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r = unicode.ToLower(r); !Visible(r) || r == ' ' {
+	return plain.Replace(strings.Map(func(r rune) rune {
+		if !Visible(r) || r == ' ' {
 			return -1
-		} else if first, is := plain[r]; is {
-			return first
 		}
-		return r
-	}, norm.NFKC.String(s))
+		return unicode.ToLower(r)
+	}, norm.NFKC.String(s)))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -16,26 +15,21 @@ import (
 // for. Every connection of conch is opened here. pgx alone tries one address after the other, each for
 // the whole connect_timeout, so that one that is silent would use up all the time of the caller.
 func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
-	var second atomic.Bool // prefer-standby takes a primary if nothing else answers for a moment
-	first, end := context.WithCancel(ctx)
-	defer end()
-	fit := cfg.ValidateConnect
-	if fit != nil {
-		fit = func(ctx context.Context, conn *pgconn.PgConn) error {
-			err := cfg.ValidateConnect(ctx, conn)
-			if _, later := errors.AsType[*pgconn.NotPreferredError](err); later {
-				second.Store(true)
-				time.AfterFunc(2*headStart, end)
-			}
-			return unfit(conn, err)
-		}
-	}
-	conn, err := reach(first, cfg, fit)
-	if err != nil && second.Load() && ctx.Err() == nil {
-		return reach(ctx, cfg, nil)
-	}
-	return conn, err
+	return reach(ctx, cfg, fits(cfg.ValidateConnect, nil))
 }
+
+// fits returns what a connection has to pass. prefer-standby is taken as any: a leader needs a primary, and nothing of conch is the
+// better for a standby.
+func fits(asked, otherwise pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
+	if asked == nil {
+		return otherwise
+	}
+	return func(ctx context.Context, conn *pgconn.PgConn) error { return unfit(conn, asked(ctx, conn)) }
+}
+
+// answers is what one of several places has to pass in any case: a pooler lets its clients in when its server is gone, and has to
+// count as silent then.
+func answers(ctx context.Context, conn *pgconn.PgConn) error { return conn.Ping(ctx) }
 
 func reach(ctx context.Context, cfg *pgx.ConnConfig, fit pgconn.ValidateConnectFunc) (*pgx.Conn, error) {
 	return race(ctx, cfg.ConnString(), split(cfg, fit), func(ctx context.Context, host place) (*pgx.Conn, error) {
@@ -64,17 +58,11 @@ func split(cfg *pgx.ConnConfig, fit pgconn.ValidateConnectFunc) (hosts []place) 
 		hosts = append(hosts, place{name: where(&one.Config), cfg: one})
 	}
 	for _, host := range hosts {
-		host.asked(len(hosts) > 1)
+		if len(hosts) > 1 && fit == nil {
+			host.cfg.ValidateConnect = answers
+		}
 	}
 	return hosts
-}
-
-// asked makes one of several places answer a question in any case: a pooler lets its clients in when its
-// server is gone, and has to count as silent then.
-func (p place) asked(several bool) {
-	if several && p.cfg.ValidateConnect == nil {
-		p.cfg.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error { return conn.Ping(ctx) }
-	}
 }
 
 // addresses looks the name of a host up. Of a name without addresses pgx says why.
@@ -93,7 +81,9 @@ func (p place) addresses(ctx context.Context) (found []place) {
 	for _, ip := range ips {
 		one := place{name: p.name + " (" + ip + ")", cfg: p.cfg.Copy()}
 		one.cfg.LookupFunc = func(context.Context, string) ([]string, error) { return []string{ip}, nil }
-		one.asked(true)
+		if one.cfg.ValidateConnect == nil {
+			one.cfg.ValidateConnect = answers
+		}
 		found = append(found, one)
 	}
 	return found
@@ -148,12 +138,9 @@ func Addresses(ctx context.Context, c Config) (all []Address, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
+	fit := fits(cfg.ValidateConnect, answers)
 	_, err = reach(ctx, cfg, func(ctx context.Context, conn *pgconn.PgConn) error { // none of them wins
-		check := conn.Ping
-		if cfg.ValidateConnect != nil {
-			check = func(ctx context.Context) error { return unfit(conn, cfg.ValidateConnect(ctx, conn)) }
-		}
-		if err := check(ctx); err != nil {
+		if err := fit(ctx, conn); err != nil {
 			return err
 		}
 		return &unfitError{"answers"}

@@ -207,20 +207,6 @@ func TestTheURLLimitsHowLongAnAddressMayBeSilent(t *testing.T) {
 }
 
 // A primary waits a moment for a standby that is preferred, and not until a silent one has had all its time.
-func TestAPreferredStandbyThatIsSilent(t *testing.T) {
-	t.Parallel()
-	db := pgtest.New(t)
-	good, _ := db.Proxy(t)
-	pgtest.Within(t, patience, "the primary is taken", func() {
-		conn, err := pg.Connect(t.Context(), several(db, "&connect_timeout=60&target_session_attrs=prefer-standby", serve(t, saysNothing), good.Addr()))
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		_ = conn.Close(t.Context())
-	})
-}
-
 func TestCancellingEndsTheSearch(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -323,7 +309,7 @@ func TestEachAddressOfANameIsTried(t *testing.T) {
 	says(t, err, `the name "unheard.example" was not looked up`, `there is no host "nobody.example"`)
 }
 
-// prefer-standby takes the primary if there is no standby, and any takes the first that answers.
+// any and prefer-standby take the first that answers.
 func TestEveryTargetSessionAttrsKeepsItsMeaning(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)

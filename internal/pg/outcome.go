@@ -67,6 +67,9 @@ type unfitError struct{ is string }
 func (e *unfitError) Error() string { return e.is }
 
 func unfit(conn *pgconn.PgConn, err error) error {
+	if _, preference := errors.AsType[*pgconn.NotPreferredError](err); preference {
+		return nil
+	}
 	for refused, is := range map[error]string{
 		pgconn.ErrPrimaryConnection: "is the primary", pgconn.ErrReadWriteConnection: "takes writes",
 		pgconn.ErrStandbyConnection: "is a standby", pgconn.ErrReadOnlyConnection: "takes no writes",

@@ -68,7 +68,13 @@ func (r *heat) run(ctx context.Context) tried {
 		case one := <-r.ends:
 			r.running--
 			if one.conn != nil {
-				go r.closeLate()
+				go func() { // closes the connections that come after the first
+					for range r.running {
+						if late := <-r.ends; late.conn != nil {
+							leave(late.conn)
+						}
+					}
+				}()
 				return one
 			}
 			same := func(t tried) bool { return t.name == one.name }
@@ -95,15 +101,6 @@ func (r *heat) start(ctx context.Context, p place) {
 		conn, err := r.try(ctx, p)
 		r.ends <- tried{place: p, conn: conn, err: err, took: time.Since(began)}
 	}()
-}
-
-// closeLate closes the connections that came after the first.
-func (r *heat) closeLate() {
-	for range r.running {
-		if one := <-r.ends; one.conn != nil {
-			leave(one.conn)
-		}
-	}
 }
 
 // inOrder puts the last good place first.

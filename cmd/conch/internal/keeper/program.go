@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -18,11 +17,8 @@ func Runnable(program string) (path string, err error) {
 	if err == nil {
 		err = interpreted(path)
 	}
-	if found, ok := errors.AsType[*exec.Error](err); ok {
-		err = found.Err
-	}
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		err = at.Err
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) { // those around it repeat the name
+		err = inner
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be run: %w", program, err)
@@ -56,7 +52,7 @@ func interpreted(path string) error {
 		return fmt.Errorf("its first line, %q, ends with a carriage return, which becomes part of a name: save it with Unix line ends", head)
 	}
 	if _, err := os.Stat(words[0]); err != nil {
-		return fmt.Errorf("its first line names the interpreter %q, which cannot be used: %w", words[0], errors.Unwrap(err))
+		return fmt.Errorf("its first line names the interpreter %q, which cannot be used: %v", words[0], errors.Unwrap(err))
 	}
 	return nil
 }

@@ -29,10 +29,7 @@ type partner struct {
 // is not the peer's; both are empty if it is.
 func (d Directory) Meet(ctx context.Context, p Peer) (away, foreign string) {
 	met := d.meet(ctx, p)
-	if met.foreign != "" {
-		return "", met.foreign
-	}
-	return met.away, ""
+	return met.away, met.foreign
 }
 
 // meet connects to a peer, as far as it shows its key. It does not show who asks: a second connection in this node's name
@@ -56,12 +53,12 @@ func (d Directory) meet(ctx context.Context, p Peer) (out partner) {
 		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, VerifyConnection: shown,
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection verifies: a fingerprint has no CA
 	}}
-	line, err := dialer.DialContext(ctx, "tcp", u.Host)
-	if err != nil {
+	switch line, err := dialer.DialContext(ctx, "tcp", u.Host); {
+	case err == nil:
+		_ = line.Close()
+	case out.foreign == "":
 		out.away = err.Error()
-		return out
 	}
-	_ = line.Close()
 	return out
 }
 

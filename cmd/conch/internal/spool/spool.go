@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// most is how many bytes wait for the reader, beside those that the system keeps for it.
-const most = 256 << 10
+// most is how many lines wait for the reader, beside those that the system keeps for it.
+const most = 1000
 
 // Spool is a writer that never waits and never fails. Lines for which there is no room, or which cannot be written, are
 // lost and counted, and the number is said where they are missing.
@@ -23,18 +23,14 @@ type Spool struct {
 	total  atomic.Uint64 // of lines that were lost
 
 	mu      sync.Mutex
-	work    sync.Cond // something waits, or was lost, or the end has come
-	waiting [][]byte
-	size    int // of what waits
-	lost    int // lines after those that wait
-	closed  bool
+	waiting chan []byte // nil after Close: no line is taken
+	lost    int         // lines after those that wait
 }
 
 // New returns a spool before a writer. say writes there, too, that lines were lost. Close it.
 func New(to io.Writer, say func(lost int) error) *Spool {
-	s := &Spool{to: to, say: say, over: make(chan struct{})}
-	s.work.L = &s.mu
-	go s.run()
+	s := &Spool{to: to, say: say, over: make(chan struct{}), waiting: make(chan []byte, most)}
+	go s.run(s.waiting)
 	return s
 }
 
@@ -42,59 +38,60 @@ func New(to io.Writer, say func(lost int) error) *Spool {
 func (s *Spool) Write(line []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lost > 0 || s.size+len(line) > most { // once one is lost, the next may come only after the word about it
+	to := s.waiting
+	if s.lost > 0 {
+		to = nil // once one is lost, the next may come only after the word about it
+	}
+	select {
+	case to <- bytes.Clone(line):
+	default:
 		s.lost++
 		s.total.Add(1)
-	} else {
-		s.waiting, s.size = append(s.waiting, bytes.Clone(line)), s.size+len(line)
 	}
-	s.work.Signal()
 	return len(line), nil
 }
 
 // Lost returns how many lines were lost since the start. It never waits.
 func (s *Spool) Lost() uint64 { return s.total.Load() }
 
-// Close waits until all lines are written, or for as long as it is told. What comes later is lost.
+// Close waits until all lines are written, or for as long as it is told. What comes later is lost. Close it once.
 func (s *Spool) Close(within time.Duration) {
 	s.mu.Lock()
-	s.closed = true
+	close(s.waiting)
+	s.waiting = nil
 	s.mu.Unlock()
-	s.work.Signal()
 	select {
 	case <-s.over:
 	case <-time.After(within):
 	}
 }
 
-func (s *Spool) run() {
+func (s *Spool) run(waiting <-chan []byte) {
 	defer close(s.over)
-	for closed := false; !closed; {
-		s.mu.Lock()
-		for len(s.waiting) == 0 && s.lost == 0 && !s.closed {
-			s.work.Wait()
+	for line := range waiting {
+		err := s.heard()
+		if err == nil {
+			_, err = s.to.Write(line)
 		}
-		lines, lost := s.waiting, s.lost
-		s.waiting, s.size, s.lost, closed = nil, 0, 0, s.closed
-		s.mu.Unlock()
-		for _, line := range lines {
-			if s.heard() {
-				if _, err := s.to.Write(line); err == nil {
-					continue
-				}
-			}
+		if err != nil {
 			s.missed++
 			s.total.Add(1)
 		}
-		s.missed += lost
-		s.heard()
+		if len(waiting) == 0 { // lines are lost only while all places are taken, so those come here, too
+			s.mu.Lock()
+			s.missed, s.lost = s.missed+s.lost, 0
+			s.mu.Unlock()
+			_ = s.heard()
+		}
 	}
 }
 
-// heard says how many lines were lost, if any were, and reports whether that is written.
-func (s *Spool) heard() bool {
-	if s.missed > 0 && s.say(s.missed) == nil {
-		s.missed = 0
+// heard says how many lines were lost, if any were.
+func (s *Spool) heard() (err error) {
+	if s.missed > 0 {
+		if err = s.say(s.missed); err == nil {
+			s.missed = 0
+		}
 	}
-	return s.missed == 0
+	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/authority"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/fleet"
+	"github.com/conchhq/conch/transport/mtls"
 )
 
 // patience bounds each wait. What is waited for comes within seconds.
@@ -70,17 +71,21 @@ func Open(ctx context.Context, s Shape) (*Crowd, error) {
 // prepare makes the settings of all agents, without contacts. The electors come first.
 func (c *Crowd) prepare(ctx context.Context, ca *authority.Authority) (all []settings, err error) {
 	for i := range c.shape.Nodes {
-		s := settings{Name: fmt.Sprint("agent-", i+1), Listen: "127.0.0.1:0", CA: ca.File}
-		p, err := issue(ca, s.Name)
+		name := fmt.Sprint("agent-", i+1)
+		file := filepath.Join(c.shape.Dir, name)
+		s := settings{Name: name, Listen: "127.0.0.1:0", CA: ca.File, Key: file + ".key", Certificate: file + ".pem"}
+		identity, err := mtls.CreateIdentity(s.Key)
+		if err == nil {
+			err = ca.Certify(name, identity, s.Certificate, authority.Lasting)
+		}
 		if err != nil {
 			return nil, err
 		}
-		s.Key, s.Certificate = p.key, p.certificate
 		if i < c.shape.Electors {
 			if s.Listen, err = fleet.LowPort(ctx); err != nil {
 				return nil, err
 			}
-			c.electors = append(c.electors, peer{Name: s.Name, Address: s.Listen, Key: p.fingerprint.String()})
+			c.electors = append(c.electors, peer{Name: s.Name, Address: s.Listen, Key: identity.Fingerprint().String()})
 		}
 		all = append(all, s)
 	}

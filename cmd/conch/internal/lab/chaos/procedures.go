@@ -47,20 +47,10 @@ var procedures = map[Kind]*procedure{
 	Deaf:        {deafen, healLines},
 	FrozenFence: {strand(false), rescue},
 	BusyFence:   {strand(true), rescue},
-	LocksFull: {
-		func(ctx context.Context, n *nemesis, _ *Injection) (err error) {
-			n.hog, err = pgrogue.Fill(ctx, n.URL)
-			return err
-		},
-		func(_ context.Context, n *nemesis, _ *Injection) error { n.hog.Release(); return nil },
-	},
-	TableLock: {
-		func(ctx context.Context, n *nemesis, _ *Injection) (err error) {
-			n.hog, err = pgrogue.Queue(ctx, n.URL, "heartbeat")
-			return err
-		},
-		func(_ context.Context, n *nemesis, _ *Injection) error { n.hog.Release(); return nil },
-	},
+	LocksFull:   hogging(pgrogue.Fill),
+	TableLock: hogging(func(ctx context.Context, url string) (*pgrogue.Hog, error) {
+		return pgrogue.Queue(ctx, url, "heartbeat")
+	}),
 	Unannounced: {
 		func(ctx context.Context, n *nemesis, in *Injection) error {
 			if err := pgrogue.Mute(ctx, n.URL, true); err != nil {
@@ -72,7 +62,7 @@ var procedures = map[Kind]*procedure{
 			return pgrogue.Mute(context.WithoutCancel(ctx), n.URL, false)
 		},
 	},
-	NotifyFull: {fillNotifications, func(_ context.Context, n *nemesis, _ *Injection) error { n.hog.Release(); return nil }},
+	NotifyFull: {fillNotifications, release},
 	ClockAhead: {turn(time.Hour), turn(0)},
 	ClockBack:  {turn(-time.Hour), turn(0)},
 	Rolling:    {roll, nothing},
@@ -84,6 +74,16 @@ var procedures = map[Kind]*procedure{
 }
 
 func nothing(context.Context, *nemesis, *Injection) error { return nil }
+
+func release(_ context.Context, n *nemesis, _ *Injection) error { n.hog.Release(); return nil }
+
+// hogging has a session take something of the server that others need.
+func hogging(take func(ctx context.Context, url string) (*pgrogue.Hog, error)) *procedure {
+	return &procedure{func(ctx context.Context, n *nemesis, _ *Injection) (err error) {
+		n.hog, err = take(ctx, n.URL)
+		return err
+	}, release}
+}
 
 func killMachines(_ context.Context, n *nemesis, in *Injection) error {
 	for _, m := range n.hit(in) {

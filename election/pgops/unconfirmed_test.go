@@ -1,20 +1,29 @@
-package pgmint_test
+package pgops_test
 
 import (
+	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"github.com/conchhq/conch/election/internal/minttest"
 	"github.com/conchhq/conch/election/mint"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// With synchronous replication, a commit whose wait is cancelled succeeds with a warning. A heartbeat
-// or a mint with that warning has failed, even if the database is set to send no warnings.
+// With synchronous replication, a commit whose wait is cancelled succeeds with a warning. A heartbeat,
+// a mint or an advance with that warning has failed, even if the database is set to send no warnings. All
+// three are tried here, since the tests of the mint know no operators.
 func TestCommitWithWarningIsAFailure(t *testing.T) {
 	t.Parallel()
 	for _, locks := range []pgmint.Locks{pgmint.SessionLocks, pgmint.ProcessLocks} {
@@ -32,11 +41,11 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	if err := pgmint.Up(t.Context(), pgmint.Config{URL: url}, nil); err != nil {
 		t.Fatal(err)
 	}
-	run(t, database(srv).Connect(t), `ALTER DATABASE postgres SET client_min_messages = error`)
+	run(t, minttest.Database(srv).Connect(t), `ALTER DATABASE postgres SET client_min_messages = error`)
 	m := mintWith(t, pgmint.Config{URL: url, Locks: locks})
 	a := candidate(t, m, "a", 20*time.Second, mint.Strict)
 	token := lead(t, a, "s", 20*time.Second)
-	c, cancelWait := minttest.Unconfirmed(t, srv)
+	c, cancelWait := unconfirmed(t, srv)
 	answer := make(chan error, 1)
 	go func() {
 		_, err := a.Beat(t.Context(), []mint.Pulse{{Token: token}})
@@ -62,6 +71,12 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	cancelWait()
 	if err := <-answer; err == nil {
 		t.Error("a mint committed on one server only: got no error, want one")
+	}
+	// An epoch that is raised by hand may be forgotten by a failover, too.
+	go func() { answer <- pgops.Advance(t.Context(), pgmint.Config{URL: url}, "raised", 500, "ops") }()
+	cancelWait()
+	if err := <-answer; err == nil || !strings.Contains(pgmint.Sentence(err), "above 500") {
+		t.Errorf("an epoch raised on one server only: got %v, want an error that says how to repeat it", err)
 	}
 	standbys := func(names string) {
 		t.Helper()
@@ -113,5 +128,81 @@ func TestAdvanceIsFlushed(t *testing.T) {
 	var said []string
 	if err := c.QueryRow(t.Context(), `SELECT array_agg(commits) FROM public.said`).Scan(&said); err != nil || len(said) != 2 || said[0] != "on" || said[1] != "on" {
 		t.Errorf("epochs are raised with synchronous_commit %q, %v, want on twice", said, err)
+	}
+}
+
+// silent connects as the standby nobody, which confirms that it has all until now, and nothing later.
+func silent(t *testing.T, server *postmaster.Server) {
+	t.Helper()
+	cfg, err := pgconn.ParseConfig(server.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.RuntimeParams["replication"], cfg.RuntimeParams["application_name"] = "true", "nobody"
+	conn, err := pgconn.ConnectConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	found, err := conn.Exec(t.Context(), `IDENTIFY_SYSTEM`).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var high, low uint32
+	if _, err := fmt.Sscanf(string(found[0].Rows[0][2]), "%X/%X", &high, &low); err != nil {
+		t.Fatal(err)
+	}
+	status := []byte{'r'} // what was written, flushed and applied; a time; and no wish for a reply
+	for range 3 {
+		status = binary.BigEndian.AppendUint64(status, uint64(high)<<32|uint64(low))
+	}
+	conn.Frontend().Send(&pgproto3.Query{String: "START_REPLICATION PHYSICAL " + string(found[0].Rows[0][2])})
+	conn.Frontend().Send(&pgproto3.CopyData{Data: append(status, make([]byte, 9)...)})
+	if err := conn.Frontend().Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unconfirmed makes the commits of a server wait for a standby that never confirms one. Its function
+// cancelWait cancels the wait of the next commit.
+func unconfirmed(t *testing.T, server *postmaster.Server) (c *pgx.Conn, cancelWait func()) {
+	t.Helper()
+	c = minttest.Database(server).Connect(t)
+	run(t, c, `SET synchronous_commit = local`)
+	run(t, c, `ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
+	run(t, c, `SELECT pg_reload_conf()`)
+	pgtest.Eventually(t, 20*time.Second, "the reload", func() bool {
+		var s string
+		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == "nobody"
+	})
+	waiting := func() bool { // reports whether commits wait, and cancels their waits
+		var n int
+		err := c.QueryRow(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&n)
+		return err == nil && n > 0
+	}
+	// SHOW has the setting before the server's checkpointer applies it.
+	silent(t, server)
+	d := minttest.Database(server).Connect(t)
+	pgtest.Eventually(t, 20*time.Second, "commits to wait", func() bool {
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_, _ = d.Exec(t.Context(), `SELECT pg_logical_emit_message(true, 'conch', 'any write')`)
+		}()
+		for {
+			select {
+			case <-over:
+				return false
+			default:
+				if waiting() {
+					<-over
+					return true
+				}
+			}
+		}
+	})
+	return c, func() {
+		t.Helper()
+		pgtest.Eventually(t, 20*time.Second, "the commit to wait for its standby", waiting)
 	}
 }
