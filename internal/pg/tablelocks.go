@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/singleflight"
 )
 
 // lookPatience limits the search for the locks that held something up.
@@ -83,20 +84,34 @@ func (e *LockedError) Locked() bool { return true }
 
 func (e *LockedError) Unwrap() error { return e.Err }
 
+// looks has one look at a time at each database, however many have waited there: it is a connection more.
+var looks singleflight.Group
+
 // Locked returns a *LockedError if err is of a wait that was too long and tables of conch are locked,
 // and other errors unchanged. It looks over a connection of its own.
 func Locked(ctx context.Context, c Config, err error) error {
 	if !waited(err) {
 		return err
 	}
-	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience)
-	defer cancel()
-	conn, failed := Connect(looking, c)
-	if failed != nil {
-		return err
+	named, _, _ := looks.Do(c.URL, func() (any, error) {
+		looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience)
+		defer cancel()
+		conn, failed := Connect(looking, c)
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() { _ = conn.Close(looking) }()
+		return TableLocks(looking, conn, false)
+	})
+	return lockedBy(named, err)
+}
+
+// lockedBy returns an error with the locks that a look has found; err if it found none.
+func lockedBy(found any, err error) error {
+	if locks, _ := found.([]TableLock); len(locks) > 0 {
+		return &LockedError{Locks: locks, Err: err}
 	}
-	defer func() { _ = conn.Close(looking) }()
-	return LockedOn(looking, conn, err)
+	return err
 }
 
 // LockedOn is Locked over a connection that is open and in no failed transaction.
@@ -106,10 +121,8 @@ func LockedOn(ctx context.Context, conn *pgx.Conn, err error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience)
 	defer cancel()
-	if locks, failed := TableLocks(ctx, conn, false); failed == nil && len(locks) > 0 {
-		return &LockedError{Locks: locks, Err: err}
-	}
-	return err
+	locks, _ := TableLocks(ctx, conn, false)
+	return lockedBy(locks, err)
 }
 
 // waited reports whether an error is of a statement that took too long, and nobody has said why.

@@ -21,7 +21,7 @@ func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, e
 	sql, args := s.selects(f)
 	rows, err := s.db.pools.Readers.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, s.db.pools.Locked(ctx, err)
+		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (pending.Record, error) {
 		var bytes int64

@@ -46,7 +46,7 @@ const recent = 1000
 func (d *Database) TailOfNew(ctx context.Context) (*Tail, error) {
 	var newest int64
 	err := d.pools.Readers.QueryRow(ctx, `SELECT coalesce(pg_catalog.max(id), 0) FROM conch.pending_events`).Scan(&newest)
-	return d.Tail(max(0, newest-recent)), d.pools.Locked(ctx, err)
+	return d.Tail(max(0, newest-recent)), err
 }
 
 // Settled returns an ID: Next has returned every event up to it, and there will be no others.
@@ -75,7 +75,7 @@ func (t *Tail) Next(ctx context.Context, most int) (events []Event, err error) {
 	}
 	rows, err := t.db.pools.Readers.Query(ctx, eventsAfter, t.newest, most, lows, highs)
 	if err != nil {
-		return nil, t.db.pools.Locked(ctx, err)
+		return nil, err
 	}
 	var below int64
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {

@@ -57,10 +57,7 @@ func (s *Store) find(ctx context.Context, sql string, args ...any) (all []sequen
 		all, err = found(rows)
 		return err
 	})
-	if err := s.db.pools.Readers.SendBatch(ctx, &batch).Close(); err != nil {
-		return nil, s.db.pools.Locked(ctx, err)
-	}
-	return all, nil
+	return all, s.db.pools.Readers.SendBatch(ctx, &batch).Close()
 }
 
 func found(rows pgx.Rows) (all []sequencer.Found, err error) {

@@ -21,7 +21,6 @@ import (
 type Pools struct {
 	Writers *pgxpool.Pool // for what a node does itself
 	Readers *pgxpool.Pool // for those who look something up, so that a write never waits for them
-	cfg     pg.Config
 	direct  atomic.Bool // the last new connection showed no pooler in between
 }
 
@@ -37,7 +36,7 @@ func Open(ctx context.Context, cfg pg.Config, writers, readers int) (*Pools, err
 		return nil, err
 	}
 	pg.Heed(parsed)
-	p := &Pools{cfg: cfg}
+	p := &Pools{}
 	write.ConnConfig, write.MinConns, write.MaxConnIdleTime = parsed, 0, time.Minute
 	write.BeforeConnect, write.AfterConnect, write.PrepareConn = p.useNames, p.detectPooler(pg.Limits{}), p.hasMode
 	read := write.Copy()
@@ -52,9 +51,6 @@ func Open(ctx context.Context, cfg pg.Config, writers, readers int) (*Pools, err
 	}
 	return p, nil
 }
-
-// Locked names what locks tables of conch, for an error of a reader that waited for one.
-func (p *Pools) Locked(ctx context.Context, err error) error { return pg.Locked(ctx, p.cfg, err) }
 
 // Close closes the connections after the statements under way have ended.
 func (p *Pools) Close() {

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election/pgops"
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // Check finds faults that would prevent a node's start, without starting anything: in its
@@ -74,7 +75,7 @@ func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), st
 	}
 	page := metric.Page(append(n.services.collectors(), metric.Build(n.opts.Version), metric.LostLines(n.opts.LostLines), n.expiry, n.meters, base)...)
 	site, err = web.New(web.Config{
-		ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.roles, Status: n.roles.Status, Observe: n.observe,
+		Locked: n.locked, ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.roles, Status: n.roles.Status, Observe: n.observe,
 		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: n.services.routes(), Board: n.board, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
 	})
 	if err != nil {
@@ -102,6 +103,14 @@ func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), st
 		return faults
 	}
 	return serve, func() { cancel(); serving.Wait(); site.Close() }, nil
+}
+
+// locked names what locks tables of the node's database, for an error of a wait for them.
+func (n *Node) locked(ctx context.Context, err error) error {
+	if !n.cfg.UsesDatabase() {
+		return err
+	}
+	return pg.Locked(ctx, n.cfg.Database.Connection(" api"), err)
 }
 
 // documents returns the services' parts of the API's document.

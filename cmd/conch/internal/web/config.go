@@ -48,6 +48,8 @@ type Config struct {
 	Observe func(ctx context.Context) (Observer, error)
 	// Ask sends a drain or a transfer to the leader, as pgops.Ask does; nil without a database.
 	Ask     func(ctx context.Context, r pgops.Request) error
+	// Locked names what locks tables of the database, for an error of a wait for them, as pg.Locked does; nil without a database.
+	Locked  func(ctx context.Context, err error) error
 	Metrics http.Handler
 	// Routes are those of the node's services. The site has its own besides.
 	Routes []Route

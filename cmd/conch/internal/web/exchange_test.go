@@ -171,7 +171,7 @@ func TestKey(t *testing.T) {
 		got := c.body
 		err := web.Key(r, "idempotency_key", &got)
 		if want, refused := strings.CutPrefix(c.want, "!"); refused {
-			p := web.ProblemOf(err)
+			p := web.ProblemOf(t.Context(), err)
 			if err == nil || p.Status != 400 || p.Type != "urn:conch:problem:bad-key" || !strings.Contains(p.Detail, want) {
 				t.Errorf("header %q, body %q: got %q, %v, want 400 bad-key with %q", c.header, c.body, got, err, want)
 			}

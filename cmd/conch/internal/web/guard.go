@@ -50,7 +50,7 @@ func (s *Site) guard(next http.Handler) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if err := s.checkHost(r); err != nil {
-			ProblemOf(err).write(w)
+			ProblemOf(r.Context(), err).write(w)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -75,8 +75,21 @@ func unknownScope(scope string) *Problem {
 	return Failf(http.StatusNotFound, "no scope is called %q here: GET /v1/scopes lists all", scope).Named("unknown-scope", "Unknown scope")
 }
 
-// ProblemOf returns the answer to a request that failed with an error. One that is no *[Problem] came from the database.
-func ProblemOf(err error) *Problem {
+type lockedKey struct{}
+
+// Locked returns an error of a request that has waited for the database with the words of what it waited for, if that is known: see
+// Config.Locked.
+func Locked(ctx context.Context, err error) error {
+	if name, is := ctx.Value(lockedKey{}).(func(context.Context, error) error); is && name != nil && err != nil {
+		return name(ctx, err)
+	}
+	return err
+}
+
+// ProblemOf returns the answer to a request that failed with an error. One that is no *[Problem] came from the database, and says what
+// locks its tables. ctx is that of the request.
+func ProblemOf(ctx context.Context, err error) *Problem {
+	err = Locked(ctx, err)
 	var p *Problem
 	var big *http.MaxBytesError
 	switch {

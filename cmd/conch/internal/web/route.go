@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"strings"
 )
@@ -106,10 +107,11 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 			}
 			if err == nil {
 				bound(w, r, rt.Body)
-				err = rt.Serve(w, r.WithContext(withActor(r.Context(), name)))
+				r = r.WithContext(context.WithValue(withActor(r.Context(), name), lockedKey{}, s.cfg.Locked))
+				err = rt.Serve(w, r)
 			}
 			if err != nil {
-				ProblemOf(err).write(w)
+				ProblemOf(r.Context(), err).write(w)
 			}
 		})
 	}
@@ -117,7 +119,7 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 	refuse := func(path string, why func(r *http.Request) *Problem) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			if _, err := admit(r, ToRead); err != nil {
-				ProblemOf(err).write(w)
+				ProblemOf(r.Context(), err).write(w)
 				return
 			}
 			why(r).write(w)

@@ -1,7 +1,6 @@
 package contracts
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -53,10 +52,8 @@ func refusal(r *http.Request, err error) error {
 		return away("term-ended", "Term ended", "this process has just stopped running the contracts' node"+mayBe(r)+". GET /v1/scopes says which process leads")
 	case errors.Is(err, sequencer.ErrSlow):
 		return web.Failf(http.StatusGatewayTimeout, "the contracts' node did not answer in time%s", mayBe(r)).Named("node-timeout", "The node did not answer").RetryAfter(5)
-	case errors.Is(err, context.DeadlineExceeded):
-		return web.Failf(http.StatusGatewayTimeout, "the database did not answer in time%s", mayBe(r)).Named("database-timeout", "The database did not answer").RetryAfter(5)
 	}
-	problem := web.ProblemOf(err)
+	problem := web.ProblemOf(r.Context(), err)
 	problem.Detail += mayBe(r)
 	return problem
 }

@@ -181,7 +181,7 @@ func (r *part) elsewhere(connected []string) string {
 func (a *api) points(serve web.Handler) web.Handler {
 	return func(w http.ResponseWriter, req *http.Request) error {
 		err := serve(w, req)
-		if err == nil || web.ProblemOf(err).Status != http.StatusServiceUnavailable {
+		if err == nil || web.ProblemOf(req.Context(), err).Status != http.StatusServiceUnavailable {
 			return err
 		}
 		r, unknown := find(a.shelf.Parts(), req.PathValue("namespace"))
@@ -192,7 +192,7 @@ func (a *api) points(serve web.Handler) web.Handler {
 		if text == "" {
 			return err
 		}
-		p := *web.ProblemOf(err)
+		p := *web.ProblemOf(req.Context(), err)
 		p.Detail += ". But " + text
 		return &p
 	}

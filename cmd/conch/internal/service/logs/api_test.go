@@ -195,23 +195,23 @@ func TestRefusals(t *testing.T) {
 		{txlog.ErrMembers, 422, "bad-field"},
 		{errors.New("what nobody expects"), 503, "log-down"},
 	} {
-		p := web.ProblemOf(refusal(fmt.Errorf("so: %w", c.err)))
+		p := web.ProblemOf(t.Context(), refusal(fmt.Errorf("so: %w", c.err)))
 		if p.Status != c.status || c.name != "" && p.Type != "urn:conch:problem:"+c.name {
 			t.Errorf("%v is %+v, want %d %s", c.err, p, c.status, c.name)
 		}
 	}
 	for _, err := range []error{quorum.ErrUnconfirmed, quorum.ErrManyReads, quorum.ErrLags} {
-		if p := web.ProblemOf(unseen(err)); p.Status != 503 || !strings.Contains(p.Detail, "nothing was done: ") || !strings.HasSuffix(p.Type, ":unknown-outcome") {
+		if p := web.ProblemOf(t.Context(), unseen(err)); p.Status != 503 || !strings.Contains(p.Detail, "nothing was done: ") || !strings.HasSuffix(p.Type, ":unknown-outcome") {
 			t.Errorf("members are asked for, and %v: %+v", err, p)
 		}
 	}
-	if p := web.ProblemOf(refusal(txlog.NotLeaderError{Leader: "n2"})); p.Holder != "n2" {
+	if p := web.ProblemOf(t.Context(), refusal(txlog.NotLeaderError{Leader: "n2"})); p.Holder != "n2" {
 		t.Errorf("it names %q as the leader", p.Holder)
 	}
-	if p := web.ProblemOf(unknownGoal("x", 7, 6)); !strings.Contains(p.Detail, "knows of is 6: if that since is a mistake, ask with the same goal_id and a smaller one") {
+	if p := web.ProblemOf(t.Context(), unknownGoal("x", 7, 6)); !strings.Contains(p.Detail, "knows of is 6: if that since is a mistake, ask with the same goal_id and a smaller one") {
 		t.Errorf("with a since ahead: got %+v", p)
 	}
-	p := web.ProblemOf(unknownGoal("x", 7, 7))
+	p := web.ProblemOf(t.Context(), unknownGoal("x", 7, 7))
 	if p.Status != 503 || !strings.HasSuffix(p.Detail, `goal_id "x" and since 7, it is executed once, whatever has become of it`) {
 		t.Errorf("got %+v", p)
 	}

@@ -125,7 +125,7 @@ func TestRoomForGoalsOfLater(t *testing.T) {
 				return txlog.Answer{}, nil
 			})
 			if err != nil {
-				return web.ProblemOf(err).Status
+				return web.ProblemOf(t.Context(), err).Status
 			}
 			return w.Code
 		}

@@ -44,7 +44,7 @@ func (d *denials) counts(serve web.Handler) web.Handler {
 		if err == nil || req.Context().Err() != nil { // the caller has gone: nobody is told
 			return err
 		}
-		p := web.ProblemOf(err)
+		p := web.ProblemOf(req.Context(), err)
 		reason, is := deniedBy[p.Status]
 		switch {
 		case strings.HasSuffix(p.Type, ":"+overBudget):

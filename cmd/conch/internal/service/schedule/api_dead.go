@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
@@ -110,8 +111,9 @@ func (a *api) resumeOperation(w http.ResponseWriter, r *http.Request) error {
 func (a *api) carryOn(w http.ResponseWriter, r *http.Request, id [16]byte, work func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(r.Context(), a.patience/2)
 	defer cancel()
-	if err := work(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err
+	err := web.Locked(r.Context(), work(ctx))
+	if err != nil && (!errors.Is(err, context.DeadlineExceeded) || errors.As(err, new(*pg.LockedError))) {
+		return err // behind a lock it would be asked for again and again, and get no further
 	}
 	now, err := a.store.Operation(r.Context(), id)
 	if err != nil {

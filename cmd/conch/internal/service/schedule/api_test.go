@@ -13,6 +13,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
@@ -22,6 +23,7 @@ import (
 type world struct {
 	t        *testing.T
 	conn     *pgx.Conn
+	at       pg.Config
 	store    *pgstore.Store
 	away     *pgstore.Store // of a database that is not there
 	patience time.Duration
@@ -37,7 +39,7 @@ const begun = "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11"
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	base := pgtest.New(t)
-	w := &world{t: t, conn: base.Connect(t), store: open(t, base.URL), away: open(t, "postgres://127.0.0.1:1/none"), desk: new(desk)}
+	w := &world{t: t, conn: base.Connect(t), at: pg.Config{URL: base.URL}, store: open(t, base.URL), away: open(t, "postgres://127.0.0.1:1/none"), desk: new(desk)}
 	all := schedule.Config{Crons: []schedule.Cron{
 		{Name: "report", Schedule: "0 9 * * *", Timezone: "Europe/Berlin", Command: []string{"true"}, Retries: 3},
 		{Name: "tick", Schedule: "* * * * *", Job: "work"},
@@ -99,7 +101,9 @@ func (w *world) handler(t testing.TB) http.Handler {
 	if w.patience > 0 {
 		a.patience = w.patience
 	}
-	return webtest.Site(t, &webtest.Log{}, a.routes(), nil).API()
+	return webtest.Site(t, &webtest.Log{}, a.routes(), func(c *web.Config) {
+		c.Locked = func(ctx context.Context, err error) error { return pg.Locked(ctx, w.at, err) }
+	}).API()
 }
 
 type exchange = webtest.Exchange[*world]
@@ -213,14 +217,49 @@ func answers() []exchange {
 	}
 }
 
+// A request that waits for a table which somebody locks is told who does, whatever it asks for and whichever table that is. It does
+// not begin anew for ever.
+func TestALockIsNamedToWhoAsks(t *testing.T) {
+	t.Parallel()
+	for table, asks := range map[string][]string{
+		"crons":           {"GET /v1/crons", "GET /v1/crons/tick", "POST /v1/crons/tick/run", "POST /v1/crons/tick/pause"},
+		"jobs":            {"GET /v1/jobs", "POST /v1/jobs", "GET /v1/jobs/3", "POST /v1/jobs/4/cancel", "POST /v1/jobs/1/retry", "GET /v1/dead", "POST /v1/dead/operations"},
+		"job_operations":  {"GET /v1/dead/operations/" + begun, "POST /v1/dead/operations", "POST /v1/dead/operations/" + begun + "/resume"},
+		"schedule_server": {"POST /v1/jobs:release"},
+	} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.patience = 5 * time.Second
+			w.run(`SET application_name = 'report'; BEGIN; LOCK TABLE conch.` + table + ` IN ACCESS EXCLUSIVE MODE`)
+			api := w.handler(t)
+			for _, ask := range asks {
+				t.Run(ask, func(t *testing.T) {
+					t.Parallel()
+					out := httptest.NewRecorder()
+					api.ServeHTTP(out, exchange{Ask: ask, Body: bodies[ask]}.Request())
+					if out.Code != http.StatusServiceUnavailable || !strings.Contains(out.Body.String(), "(report) holds conch."+table) {
+						t.Errorf("%d %s, want 503 that names the session", out.Code, out.Body)
+					}
+				})
+			}
+		})
+	}
+}
+
+// bodies are those of requests that need one.
+var bodies = map[string]string{
+	"POST /v1/crons/tick/run": "{}", "POST /v1/jobs": `{"queue":"q","handler":"work"}`, "POST /v1/dead/operations": `{"kind":"retry","all":true}`,
+}
+
 // failures asks for each operation while the database is away, and in no time.
 func failures() (all []exchange) {
-	for ask, body := range map[string]string{
-		"GET /v1/crons": "", "GET /v1/crons/tick": "", "POST /v1/crons/tick/run": "{}", "POST /v1/crons/tick/pause": "", "POST /v1/crons/tick/resume": "",
-		"GET /v1/jobs": "", "POST /v1/jobs": `{"queue":"q","handler":"work"}`, "GET /v1/jobs/3": "", "POST /v1/jobs/3/cancel": "", "POST /v1/jobs/3/retry": "", "POST /v1/jobs:release": "",
-		"GET /v1/dead": "", "POST /v1/dead/operations": `{"kind":"retry","all":true}`,
-		"GET /v1/dead/operations/" + begun: "", "POST /v1/dead/operations/" + begun + "/resume": "",
+	for _, ask := range []string{
+		"GET /v1/crons", "GET /v1/crons/tick", "POST /v1/crons/tick/run", "POST /v1/crons/tick/pause", "POST /v1/crons/tick/resume",
+		"GET /v1/jobs", "POST /v1/jobs", "GET /v1/jobs/3", "POST /v1/jobs/3/cancel", "POST /v1/jobs/3/retry", "POST /v1/jobs:release",
+		"GET /v1/dead", "POST /v1/dead/operations", "GET /v1/dead/operations/" + begun, "POST /v1/dead/operations/" + begun + "/resume",
 	} {
+		body := bodies[ask]
 		all = append(all,
 			exchange{Name: "without an answer", Given: func(w *world) { w.down = true }, Ask: ask, Body: body, Status: 503, Want: "database-unavailable"},
 			exchange{Name: "too late", Given: func(w *world) { w.patience = time.Nanosecond }, Ask: ask, Body: body, Status: 504, Want: "database-timeout"})
