@@ -26,7 +26,7 @@ func Sentence(err error) string {
 			return harmless(text)
 		}
 	}
-	return harmless(err.Error())
+	return harmless(strings.ReplaceAll(err.Error(), "\n", "; ")) // several are joined by lines
 }
 
 // hidesRows reports whether a statement was refused since policies would hide rows from it.

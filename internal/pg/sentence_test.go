@@ -224,8 +224,8 @@ func TestSentencesOfOurOwnErrorsAreTheErrors(t *testing.T) {
 			t.Errorf("got %q, want %q", got, err)
 		}
 	}
-	if got := pg.Sentence(errors.New("two\nlines")); got != "two lines" {
-		t.Errorf("got %q, want %q", got, "two lines")
+	if got := pg.Sentence(errors.New("two\nlines")); got != "two; lines" {
+		t.Errorf("got %q, want %q", got, "two; lines")
 	}
 	if got := pg.Sentence(nil); got != "" {
 		t.Errorf("the sentence of nil is %q, want none", got)

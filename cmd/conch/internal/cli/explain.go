@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 
@@ -67,8 +68,16 @@ func explain(err error) (text string, code int) {
 	}
 }
 
+// explained has the log say of an error what a command would: what to do about it, where that is known.
+func explained(_ []string, a slog.Attr) slog.Attr {
+	if err, is := a.Value.Any().(error); is {
+		return slog.String(a.Key, Sentence(pgmint.Sentence(err)))
+	}
+	return a
+}
+
 // packages are those whose errors begin with their name, for programs that use them.
-var packages = regexp.MustCompile(`^(election|mtls|pending|pgmint|pgops|sim): `)
+var packages = regexp.MustCompile(`^(election|fence|gossip|mtls|pending|pgmint|pgops|pgstore|sim): `)
 
 // Sentence puts a text on one line, without the package names that begin its lines.
 func Sentence(text string) string {

@@ -180,7 +180,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	default:
 		return Usagef("--log-level %q is none of debug, info, warn, error", said)
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: explained}
 	made := func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, options) }
 	switch a.logFormat {
 	case "text":
