@@ -140,6 +140,8 @@ CREATE TABLE conch.job_ready (
     due     timestamptz NOT NULL,
     job     bigint NOT NULL,
     attempt int NOT NULL,                                          -- the one that is next
+    kind    "char" NOT NULL,                                       -- of the handler: see job_kind. A worker leaves alone what it cannot call
+    fenced  boolean NOT NULL,                                      -- as the job is
     PRIMARY KEY (queue, due, job)
 );
 CREATE TABLE conch.job_later (
@@ -195,6 +197,10 @@ CREATE INDEX job_operated_job ON conch.job_operated (job);
 CREATE FUNCTION conch.job_wait(priority int) RETURNS interval LANGUAGE sql IMMUTABLE
 RETURN (ARRAY['0', '1min', '5min', '30min'])[priority + 1]::interval;
 
+-- job_kind is which kind of handler a job has: a function of a program, a command or an address.
+CREATE FUNCTION conch.job_kind(handler jsonb) RETURNS "char" LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN handler ? 'command' THEN 'c' WHEN handler ? 'http' THEN 'h' ELSE 'j' END::"char";
+
 -- job_start has a job begin at an instant: it is ready, or comes later. Workers are woken, once in a transaction for each queue.
 CREATE FUNCTION conch.job_start(job bigint, attempt int, run_at timestamptz, made_at timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -202,8 +208,8 @@ BEGIN
     IF run_at > now() THEN
         INSERT INTO conch.job_later (run_at, job, attempt, made_at) VALUES (job_start.run_at, job_start.job, job_start.attempt, job_start.made_at);
     ELSE
-        INSERT INTO conch.job_ready (queue, due, job, attempt)
-        SELECT j.queue, job_start.run_at + conch.job_wait(j.priority), j.id, job_start.attempt FROM conch.jobs j WHERE j.id = job_start.job;
+        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+        SELECT j.queue, job_start.run_at + conch.job_wait(j.priority), j.id, job_start.attempt, conch.job_kind(j.handler), j.fenced FROM conch.jobs j WHERE j.id = job_start.job;
     END IF;
     PERFORM pg_notify('conch_job', j.queue) FROM conch.jobs j WHERE j.id = job_start.job AND pg_notification_queue_usage() < 0.5;
 END $$;
@@ -261,10 +267,11 @@ END $$;
 
 -- job_take takes up to so many jobs for a worker, first those that come later and are due. The caller fences the transaction with the
 -- token of its post. After a restore nothing is taken while jobs are held. A job that was due, or was added, before the server changed may have been done:
--- maybe_repeated. A delay that was made while the clock was ahead is over. Nothing is looked at that was due before an instant: a
--- worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them.
-CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int, since timestamptz DEFAULT '-infinity')
-RETURNS TABLE (job bigint, attempt int, queue text, due timestamptz, handler jsonb, args json, timeout interval, cron text, at timestamptz, scope text, leader bigint, maybe_repeated boolean)
+-- maybe_repeated. A delay that was made while the clock was ahead is over: now() may be older than one that was just made. Nothing is looked at that was due before an instant: a
+-- worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them. It says which kinds of handlers
+-- it calls, and whether it may take none but those that prove their attempts.
+CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int, since timestamptz DEFAULT '-infinity', kinds "char"[] DEFAULT '{c,h,j}', proving boolean DEFAULT false)
+RETURNS TABLE (job bigint, attempt int, queue text, due timestamptz, handler jsonb, args json, timeout interval, cron text, at timestamptz, scope text, leader bigint, fenced boolean, maybe_repeated boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -276,23 +283,23 @@ BEGIN
     WITH come AS (
         SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
     ), early AS (
-        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() LIMIT 1000 FOR UPDATE SKIP LOCKED
+        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED
     ), moved AS (
         DELETE FROM conch.job_later l USING (TABLE come UNION TABLE early) d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
     )
-    INSERT INTO conch.job_ready (queue, due, job, attempt)
-    SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt FROM moved m JOIN conch.jobs j ON j.id = m.job;
+    INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+    SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt, conch.job_kind(j.handler), j.fenced FROM moved m JOIN conch.jobs j ON j.id = m.job;
     RETURN QUERY
     WITH first AS (
         SELECT r.queue, r.due, r.job FROM unnest(job_take.queues) AS q(name) CROSS JOIN LATERAL (
-            SELECT * FROM conch.job_ready o WHERE o.queue = q.name AND o.due >= job_take.since ORDER BY o.due, o.job LIMIT job_take.most FOR UPDATE SKIP LOCKED) r
+            SELECT * FROM conch.job_ready o WHERE o.queue = q.name AND o.due >= job_take.since AND o.kind = ANY (job_take.kinds) AND (o.fenced OR NOT job_take.proving) ORDER BY o.due, o.job LIMIT job_take.most FOR UPDATE SKIP LOCKED) r
          ORDER BY r.due, r.job LIMIT job_take.most
     ), got AS (
         DELETE FROM conch.job_ready r USING first f WHERE r.queue = f.queue AND r.due = f.due AND r.job = f.job RETURNING r.job, r.attempt, r.due
     ), taken AS (
         INSERT INTO conch.job_taken (job, attempt, post, epoch, at) SELECT g.job, g.attempt, job_take.post, job_take.epoch, now() FROM got g
     )
-    SELECT g.job, g.attempt, j.queue, g.due, j.handler, j.args, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch,
+    SELECT g.job, g.attempt, j.queue, g.due, j.handler, j.args, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch, j.fenced,
            coalesce(coalesce(j.at, j.created_at) <= s.changed_at, false)
       FROM got g JOIN conch.jobs j ON j.id = g.job;
 END $$;
@@ -596,8 +603,8 @@ BEGIN
     ), free AS MATERIALIZED (
         SELECT u.* FROM new u LEFT JOIN lanes l ON l.job = u.job WHERE u.lane IS NULL OR l.job IS NOT NULL
     ), ready AS (
-        INSERT INTO conch.job_ready (queue, due, job, attempt)
-        SELECT u.queue, u.begins + conch.job_wait((u.d->>'priority')::int), u.job, 1 FROM free u WHERE u.begins <= now()
+        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+        SELECT u.queue, u.begins + conch.job_wait((u.d->>'priority')::int), u.job, 1, conch.job_kind(u.d->'handler'), coalesce((u.d->>'fenced')::boolean, false) FROM free u WHERE u.begins <= now()
     ), later AS (
         INSERT INTO conch.job_later (run_at, job, attempt) SELECT u.begins, u.job, 1 FROM free u WHERE u.begins > now()
     )
