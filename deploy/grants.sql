@@ -163,7 +163,9 @@ GRANT SELECT, INSERT, DELETE ON conch.job_waiting TO :"node";
 GRANT SELECT, INSERT ON conch.job_operated TO :"node";
 GRANT SELECT, INSERT, UPDATE (spare) ON conch.job_attempts TO :"node";
 GRANT SELECT, INSERT, UPDATE (done, ended_at) ON conch.job_operations TO :"node";
-GRANT EXECUTE ON FUNCTION conch.cron_move(jsonb, jsonb, text, bigint), conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
+GRANT EXECUTE ON FUNCTION
+    conch.cron_move(bigint[], timestamptz[], timestamp[], int[], int[], timestamptz[], timestamp[], timestamptz[], jsonb, bigint[], timestamptz[], int[], timestamptz[], text, bigint),
+    conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
     conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text),
     conch.job_end(bigint[], int[], text[], text[], json[], float8[]), conch.job_again(bigint, int, text, text, interval),
     conch.job_progress(bigint[], int[], text[]), conch.job_leave(bigint), conch.job_take(text[], text, bigint, int, timestamptz, "char"[], boolean), conch.job_kind(jsonb),

@@ -195,7 +195,7 @@ CREATE INDEX job_operated_job ON conch.job_operated (job);
 
 -- job_wait is by how much a job of a priority goes behind the others.
 CREATE FUNCTION conch.job_wait(priority int) RETURNS interval LANGUAGE sql IMMUTABLE
-RETURN (ARRAY['0', '1min', '5min', '30min'])[priority + 1]::interval;
+RETURN make_interval(mins => (ARRAY[0, 1, 5, 30])[priority + 1]);
 
 -- job_kind is which kind of handler a job has: a function of a program, a command or an address.
 CREATE FUNCTION conch.job_kind(handler jsonb) RETURNS "char" LANGUAGE sql IMMUTABLE
@@ -237,14 +237,27 @@ BEGIN
     END LOOP;
 END $$;
 
--- job_add adds a job in the caller's own transaction, and returns its id; of a job whose key another one has that has not ended, that one's.
+-- job_legible reports whether people see all of a text, and cannot take it for another one, as Go's package internal/name has it: no character that shows nothing, no space at an
+-- end, and nothing written in an unusual way. In another encoding than UTF8 there is little of that.
+CREATE FUNCTION conch.job_legible(name text) RETURNS boolean LANGUAGE sql STABLE
+RETURN CASE WHEN name ~ '^[!-~]+( +[!-~]+)*$' OR getdatabaseencoding() <> 'UTF8' THEN true
+            ELSE name !~ '^ | $|[\u0001-\u001f\u007f-\u00a0\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]' AND name IS NFC NORMALIZED END;
+
+-- job_add adds a job in the caller's own transaction, and returns its id; of a job whose key another one has that has not ended, that one's. It raises CN023 if people
+-- could take a name for another one: then the job would wait for a worker, a lane or a key that is none.
 CREATE FUNCTION conch.job_add(queue text, handler text, args json DEFAULT '{}', run_at timestamptz DEFAULT NULL, priority int DEFAULT 1,
                               lane text DEFAULT NULL, key text DEFAULT NULL, retries int DEFAULT 3, timeout interval DEFAULT '1h', fenced boolean DEFAULT false) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     id     bigint := nextval('conch.jobs_id_seq');
     holder bigint;
+    odd    text := CASE WHEN NOT conch.job_legible(job_add.queue) THEN 'queue' WHEN NOT conch.job_legible(job_add.handler) THEN 'handler'
+                        WHEN NOT conch.job_legible(job_add.lane) THEN 'lane' WHEN NOT conch.job_legible(job_add.key) THEN 'key' END;
 BEGIN
+    IF odd IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN023', MESSAGE = format('the %s has a character that nobody sees, a space at an end, or one that is written in an unusual way', odd),
+            HINT = 'Workers compare names by their bytes: write it as the others do.';
+    END IF;
     IF key IS NOT NULL THEN
         LOOP
             INSERT INTO conch.job_keys (key, job) VALUES (job_add.key, id) ON CONFLICT DO NOTHING;
@@ -559,8 +572,10 @@ END $$;
 -- cron_move carries out the moves of crons that stand where the leader believes, and of which no time lies ahead of the clock. It returns each
 -- cron that has moved, in a row without a time, and then what has become of its times. A time that has a row has had its job. All of them are written
 -- at once, since a thousand crons may be due in one second; only a time whose lane another job holds is looked at alone. A plan that does not know how
--- many they are compares each with each. The caller fences the transaction.
-CREATE FUNCTION conch.cron_move(moves jsonb, runs jsonb, scope text, epoch bigint)
+-- many they are compares each with each. They come as arrays, since to read them as JSON took longer than to write them; what few moves have, an adoption or a
+-- gap, does not. The caller fences the transaction.
+CREATE FUNCTION conch.cron_move(crons bigint[], was timestamptz[], wall timestamp[], adopted int[], newest int[], upto timestamptz[], upto_wall timestamp[], last timestamptz[], rest jsonb,
+                                run_crons bigint[], run_at timestamptz[], revisions int[], begins timestamptz[], scope text, epoch bigint)
 RETURNS TABLE (cron bigint, at timestamptz, outcome text, job bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -570,9 +585,10 @@ DECLARE
     r     record;
 BEGIN
     WITH m AS MATERIALIZED (
-        SELECT * FROM jsonb_to_recordset(moves) AS g(cron bigint, was timestamptz, wall timestamp, adopted int, newest int,
-               upto timestamptz, upto_wall timestamp, last timestamptz, adopt int, since timestamptz,
-               gap_from timestamptz, gap_to timestamptz, gap_count int, why text)
+        SELECT g.*, o.adopt, o.since, o.gap_from, o.gap_to, o.gap_count, o.why
+          FROM unnest(cron_move.crons, cron_move.was, cron_move.wall, cron_move.adopted, cron_move.newest, cron_move.upto, cron_move.upto_wall, cron_move.last)
+                   AS g(cron, was, wall, adopted, newest, upto, upto_wall, last)
+          LEFT JOIN jsonb_to_recordset(rest) AS o(cron bigint, adopt int, since timestamptz, gap_from timestamptz, gap_to timestamptz, gap_count int, why text) ON o.cron = g.cron
     ), done AS (
         UPDATE conch.crons c SET cursor_at = m.upto, cursor_wall = m.upto_wall, adopted = CASE WHEN m.adopt > 0 THEN m.adopt ELSE c.adopted END
           FROM m WHERE c.id = m.cron AND c.cursor_at IS NOT DISTINCT FROM m.was AND c.cursor_wall IS NOT DISTINCT FROM m.wall
@@ -588,7 +604,7 @@ BEGIN
     FOR r IN WITH due AS MATERIALIZED (
         SELECT u.*, nextval('conch.jobs_id_seq') AS job, v.definition AS d, v.definition->>'queue' AS queue,
                CASE WHEN v.definition->>'overlap' <> 'allow' THEN 'cron:' || (v.definition->>'name') END AS lane
-          FROM jsonb_to_recordset(runs) AS u(cron bigint, at timestamptz, revision int, begins timestamptz)
+          FROM unnest(cron_move.run_crons, cron_move.run_at, cron_move.revisions, cron_move.begins) AS u(cron, at, revision, begins)
           JOIN unnest(moved) AS m(id) ON m.id = u.cron JOIN conch.cron_revisions v ON v.cron = u.cron AND v.n = u.revision
     ), fresh AS (
         INSERT INTO conch.cron_runs (cron, at, outcome, job, revision, epoch, decided_at)
@@ -609,13 +625,17 @@ BEGIN
     ), later AS (
         INSERT INTO conch.job_later (run_at, job, attempt) SELECT u.begins, u.job, 1 FROM free u WHERE u.begins > now()
     )
-    SELECT u.*, n.job IS NOT NULL AS new, f.job IS NOT NULL AS free FROM due u LEFT JOIN new n ON n.job = u.job LEFT JOIN free f ON f.job = u.job ORDER BY u.cron, u.at LOOP
+    SELECT u.cron, u.at, u.job, u.queue, u.lane, u.begins, CASE WHEN f.job IS NULL THEN u.d END AS d, n.job IS NOT NULL AS new, f.job IS NOT NULL AS free FROM due u LEFT JOIN new n ON n.job = u.job LEFT JOIN free f ON f.job = u.job ORDER BY u.cron, u.at LOOP
         IF r.free AND r.queue IS DISTINCT FROM told AND pg_notification_queue_usage() < 0.5 THEN
             PERFORM pg_notify('conch_job', r.queue);
             told := r.queue;
         END IF;
         IF r.free OR r.new AND conch.job_enter(r.job, 1, r.lane, r.begins, CASE WHEN r.d->>'overlap' = 'queue' THEN (r.d->>'waits')::int ELSE 0 END) THEN
-            RETURN QUERY SELECT r.cron, r.at, 'enqueued'::text, r.job;
+            cron := r.cron;
+            at := r.at;
+            outcome := 'enqueued';
+            job := r.job;
+            RETURN NEXT;
             CONTINUE;
         ELSIF r.new THEN
             DELETE FROM conch.jobs j WHERE j.id = r.job;
