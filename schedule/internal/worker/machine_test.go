@@ -428,8 +428,9 @@ func TestPauses(t *testing.T) {
 	d := working(t, 3)
 	d.in(jobs(1, 2))
 	d.acts = nil
+	outcome := worker.Failed
 	pause := func(k worker.Key) time.Duration {
-		d.in(worker.Ended{End: worker.End{Key: k, Outcome: worker.Failed}})
+		d.in(worker.Ended{End: worker.End{Key: k, Outcome: outcome}})
 		got := d.acts[len(d.acts)-1].(worker.Tell).Ends[0].Pause
 		d.in(worker.Told{})
 		return got
@@ -440,6 +441,11 @@ func TestPauses(t *testing.T) {
 	d.in(worker.Taken{At: noon, Jobs: []worker.Job{{Key: worker.Key{ID: 1, Attempt: 90}}}})
 	d.in(worker.Woken{}, worker.Taken{At: noon, Jobs: []worker.Job{{Key: worker.Key{ID: 1, Attempt: 90}}}})
 	if a := pause(worker.Key{ID: 1, Attempt: 90}); a < 5*time.Minute || a > 10*time.Minute {
+		t.Errorf("the pause is %s", a)
+	}
+	outcome = worker.Released // the gate has refused it: else it would be taken again without end
+	d.in(worker.Woken{}, jobs(3))
+	if a := pause(key(3)); a < time.Second/2 {
 		t.Errorf("the pause is %s", a)
 	}
 }
