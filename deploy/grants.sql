@@ -163,10 +163,12 @@ GRANT SELECT, INSERT, DELETE ON conch.job_waiting TO :"node";
 GRANT SELECT, INSERT ON conch.job_operated TO :"node";
 GRANT SELECT, INSERT, UPDATE (spare) ON conch.job_attempts TO :"node";
 GRANT SELECT, INSERT, UPDATE (done, ended_at) ON conch.job_operations TO :"node";
-GRANT EXECUTE ON FUNCTION conch.cron_move(jsonb, jsonb, text, bigint), conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
+GRANT EXECUTE ON FUNCTION
+    conch.cron_move(bigint[], timestamptz[], timestamp[], int[], int[], timestamptz[], timestamp[], timestamptz[], jsonb, bigint[], timestamptz[], int[], timestamptz[], text, bigint),
+    conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
     conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text),
     conch.job_end(bigint[], int[], text[], text[], json[], float8[]), conch.job_again(bigint, int, text, text, interval),
-    conch.job_progress(bigint[], int[], text[]), conch.job_leave(bigint), conch.job_take(text[], text, bigint, int, timestamptz),
+    conch.job_progress(bigint[], int[], text[]), conch.job_leave(bigint), conch.job_take(text[], text, bigint, int, timestamptz, "char"[], boolean), conch.job_kind(jsonb),
     conch.job_enter(bigint, int, text, timestamptz, int), conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int),
     conch.schedule_look(bigint), conch.schedule_here(), conch.schedule_trim(timestamptz, bigint, int) TO :"node";
 -- Handlers, and programs that add jobs, do so in their own transactions: these run as the owner. A node is a member of fence.

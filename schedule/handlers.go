@@ -37,11 +37,31 @@ const MostResult = 64 << 10
 // Task is one attempt at a job, as its handler sees it.
 type Task struct {
 	Job
-	Gate *fence.Gate // of the worker's post: ask it right before an effect that nothing else can refuse
+	Gate *fence.Gate // of the worker's post
 
-	said atomic.Pointer[string]
-	end  context.CancelCauseFunc
+	said  atomic.Pointer[string]
+	end   context.CancelCauseFunc
+	ctx   context.Context // ends when the handler has to stop
+	epoch int64           // in which the job was taken
 }
+
+// MayAct returns nil if the attempt may have an effect now: it was not stopped, and its worker still leads its post, by the clock as it is read just now. Ask
+// right before each effect that nothing else can refuse. The error wraps [fence.ErrShut] or [fence.ErrStale] if the post may be another's (requirement S15); a handler that
+// returns it has its job given back, and the attempt does not count.
+func (t *Task) MayAct() error {
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
+	if err := t.Gate.EnsureEpoch(doorOf(t.Fenced), t.epoch); err != nil {
+		return &refusal{err}
+	}
+	return nil
+}
+
+// refusal is what the gate of the worker's post says. That of another gate is a failure as any other.
+type refusal struct{ error }
+
+func (r *refusal) Unwrap() error { return r.error }
 
 // Progress notes how far the attempt is, for those who look.
 func (t *Task) Progress(text string) { t.said.Store(&text) }
@@ -83,10 +103,10 @@ func (s *stopped) Error() string { return s.why }
 // start begins the handler of a job.
 func (p *post) start(j Job) {
 	ctx, end := context.WithCancelCause(p.ctx)
-	t := &Task{Job: j, Gate: p.gate, end: end}
+	ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, &stopped{why: fmt.Sprintf("timeout: it has taken %s", j.Timeout)})
+	t := &Task{Job: j, Gate: p.gate, end: end, ctx: ctx, epoch: p.token.Epoch}
 	p.handlers[j.Key] = t
 	p.work.Go(func() {
-		ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, &stopped{why: fmt.Sprintf("timeout: it has taken %s", j.Timeout)})
 		defer cancel()
 		p.inbox.Put(worker.Ended{End: p.outcome(ctx, t)})
 	})
@@ -109,6 +129,7 @@ func (p *post) outcome(ctx context.Context, t *Task) End {
 	}
 	out.Outcome, out.Error = worker.Failed, err.Error()
 	var why *stopped
+	var refused *refusal
 	switch {
 	case errors.Is(err, ErrDead):
 		out.Outcome = worker.Dead
@@ -116,6 +137,8 @@ func (p *post) outcome(ctx context.Context, t *Task) End {
 		out.Error = why.why
 	case errors.Is(err, ErrLater):
 		out.Outcome = worker.Later
+	case errors.As(err, &refused):
+		out.Outcome = worker.Released
 	}
 	return out
 }
@@ -135,18 +158,21 @@ func (p *post) handle(ctx context.Context, t *Task) (result []byte, err error) {
 	if err := json.Unmarshal(t.Handler, &is); err != nil {
 		return nil, fmt.Errorf("%w: the handler is no JSON: %w", ErrDead, err)
 	}
+	if err := t.MayAct(); err != nil { // the process may have stood still since it has taken the job
+		return nil, err
+	}
 	switch {
 	case is.Job != "":
 		if do := p.cfg.Handlers[is.Job]; do != nil {
 			return do(ctx, t)
 		}
-		return nil, fmt.Errorf("this worker has no handler %q", is.Job)
+		return nil, fmt.Errorf("%w: this worker has no handler %q", ErrLater, is.Job)
 	case len(is.Command) > 0 && p.cfg.Commands != nil:
 		return p.command(ctx, is.Command, t)
 	case is.HTTP != "" && p.cfg.Hooks != nil:
 		return nil, p.cfg.Hooks.post(ctx, is.HTTP, t)
 	}
-	return nil, fmt.Errorf("this worker does not do %s", t.Handler)
+	return nil, fmt.Errorf("%w: this worker does not do %s", ErrLater, t.Handler)
 }
 
 func (p *post) command(ctx context.Context, command []string, t *Task) ([]byte, error) {

@@ -34,10 +34,13 @@ func (h *Hooks) post(ctx context.Context, address string, t *Task) error {
 	if err != nil || !slices.Contains(h.Hosts, u.Host) {
 		return fmt.Errorf("%w: this worker does not post to %q: its host is not configured", ErrDead, address)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(t.Args))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDead, err)
 	}
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(&permitted{bytes.NewReader(t.Args), t}), nil }
+	req.Body, _ = req.GetBody()
+	req.ContentLength = int64(len(t.Args))
 	id, now := "job_"+strconv.FormatInt(t.ID, 10), strconv.FormatInt(h.Now().Unix(), 10)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", id)
@@ -66,6 +69,20 @@ func (h *Hooks) post(ctx context.Context, address string, t *Task) error {
 		return fmt.Errorf("it answers %s, to %q: redirects are not followed", res.Status, res.Header.Get("Location"))
 	}
 	return fmt.Errorf("it answers %s: %s", res.Status, says)
+}
+
+// permitted is what is sent, for as long as the attempt may act: it is read as it is written to the connection, for which the process may have waited, or stood still.
+type permitted struct {
+	body io.Reader
+	t    *Task
+}
+
+// Read implements io.Reader.
+func (p *permitted) Read(to []byte) (int, error) {
+	if err := p.t.MayAct(); err != nil {
+		return 0, err
+	}
+	return p.body.Read(to)
 }
 
 // sign signs a message.

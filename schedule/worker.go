@@ -14,7 +14,7 @@ import (
 
 // Jobs is where workers take jobs, and end them.
 type Jobs interface {
-	// Take takes jobs of some queues in one transaction, which is fenced by the token of the post. What it returns is committed. The error
+	// Take takes jobs of some queues, as [Take] asks for, in one transaction, which is fenced by the token of the post. What it returns is committed. The error
 	// wraps [fence.ErrStale] if the token is over: then nothing is taken.
 	Take(ctx context.Context, post fence.Token, queues []string, t Take) (Taken, error)
 	// Look notes how far attempts are, and lists all that is taken under a post.
@@ -54,8 +54,8 @@ func (w *Worker) Woken(queue string) {
 }
 
 // Run works under one post until ctx ends, and returns its cause when all handlers have ended. The gate is that of the post's leadership, whose fenced door is
-// open: at once the jobs of a worker that led it before are given back whose handlers are fenced; when the act door opens, the others, and
-// jobs are taken. When ctx ends handlers may go on for a while, but never beyond the last deadline of the gate. Run ends by itself when that has
+// open: at once the jobs of a worker that led it before are given back whose handlers are fenced, and such jobs are taken; when the act door opens, the
+// others. When ctx ends handlers may go on for a while, but never beyond the last deadline of the gate. Run ends by itself when that has
 // passed: with [fence.ErrLate]; resign then. A process that leads several posts calls it for each; each has its own slots.
 func (w *Worker) Run(ctx context.Context, gate *fence.Gate) error {
 	token, err := gate.Require(fence.Fenced)
@@ -66,7 +66,7 @@ func (w *Worker) Run(ctx context.Context, gate *fence.Gate) error {
 	defer end(nil)
 	p := &post{
 		Worker: w, gate: gate, token: token, ctx: under, handlers: map[worker.Key]*Task{},
-		machine: worker.New(worker.Settings{Epoch: token.Epoch, Slots: w.cfg.Slots, Drain: w.cfg.Drain}),
+		machine: worker.New(worker.Settings{Epoch: token.Epoch, Slots: w.cfg.Slots, Kinds: w.cfg.kinds(), Drain: w.cfg.Drain}),
 		inbox:   step.NewInbox[worker.Input](), troubles: newTroubles(token.Scope, w.cfg.Tell),
 	}
 	p.extend()
@@ -194,7 +194,7 @@ func (p *post) ask(act worker.Act, what string, do func(context.Context) (worker
 
 // take takes jobs with the token of this term. The gate is asked right before; what passes it late the fence refuses.
 func (p *post) take(ctx context.Context, t worker.Take) (out worker.Taken, err error) {
-	err = p.gate.Do(ctx, fence.Act, 0, func(ctx context.Context, now fence.Token) error {
+	err = p.gate.Do(ctx, doorOf(t.Fenced), 0, func(ctx context.Context, now fence.Token) error {
 		if now.Term != p.token.Term {
 			return fence.ErrStale
 		}
@@ -203,6 +203,14 @@ func (p *post) take(ctx context.Context, t worker.Take) (out worker.Taken, err e
 		return failed
 	})
 	return out, err
+}
+
+// doorOf is the door behind which jobs are done: what proves its attempt is refused when that is over, and of the rest nothing is but by the clock.
+func doorOf(fenced bool) fence.Door {
+	if fenced {
+		return fence.Fenced
+	}
+	return fence.Act
 }
 
 // tellEnds ends attempts, and tells of it.

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,7 +29,8 @@ type office struct {
 	*testing.T
 	mu     sync.Mutex
 	tables *tables.Tables
-	fails  error // what a take returns
+	fails  error  // what a take returns
+	took   func() // is called when a take has found jobs; nil: nothing is
 	cfg    schedule.WorkerConfig
 	worker *schedule.Worker
 	gate   *fence.Gate
@@ -41,7 +45,11 @@ func (o *office) Take(_ context.Context, post fence.Token, queues []string, t sc
 	if o.fails != nil {
 		return schedule.Taken{}, o.fails
 	}
-	return o.tables.Take(post.Scope, post.Epoch, queues, t, time.Now()), nil
+	out := o.tables.Take(post.Scope, post.Epoch, queues, t, time.Now())
+	if o.took != nil && len(out.Jobs) > 0 {
+		o.took()
+	}
+	return out, nil
 }
 
 func (o *office) Look(_ context.Context, post string, progress map[schedule.Key]string) ([]schedule.Held, error) {
@@ -159,11 +167,14 @@ func TestHandlers(t *testing.T) {
 		o.wants(
 			`1 is done {"to":1}`, "2 is failed no", "3 is dead no other attempt is of use: never", "4 is later it is to be tried later", "5 is failed the handler has panicked: oh",
 			"6 is done its result has 65538 bytes, and may have 65536: it is not kept",
-			"7 is done its result is no JSON that can be stored: it is not kept", `8 is failed this worker has no handler "nobody"`,
-			`9 is failed this worker does not do {"http":"https://a/"}`, "10 is dead no other attempt is of use: the handler is no JSON: unexpected end of JSON input",
+			"7 is done its result is no JSON that can be stored: it is not kept", `8 is later it is to be tried later: this worker has no handler "nobody"`,
+			"10 is dead no other attempt is of use: the handler is no JSON: unexpected end of JSON input",
 			`11 is done "CONCH_JOB_ID=11 CONCH_JOB_ATTEMPT=1 CONCH_JOB_QUEUE=default CONCH_JOB_CRON="`, "12 is dead no other attempt is of use: exit code 65: so",
 			"13 is later it is to be tried later: exit code 75: so", "14 is failed exit code 1: so", "15 is released the worker ends",
 		)
+		if j := o.tables.Job(9); j.State != tables.Ready || j.Attempt != 1 {
+			o.Errorf("a job that this worker does not post is %s, attempt %d", j.State, j.Attempt)
+		}
 	})
 }
 
@@ -182,7 +193,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// F13: a worker whose post was another's gives back what that has left: fenced handlers at once, others when the act door opens. Only then it takes jobs.
+// F13: a worker whose post was another's gives back what that has left, and takes it: fenced jobs at once, others when the act door opens.
 func TestTakesOver(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(o *office) {
@@ -190,17 +201,16 @@ func TestTakesOver(t *testing.T) {
 		o.cfg.Handlers = map[string]schedule.Handler{"hello": func(context.Context, *schedule.Task) ([]byte, error) {
 			return []byte(fmt.Sprint(int(time.Since(o.began).Seconds()))), nil
 		}}
-		fenced := tables.Job{Retries: 3, Fenced: true}
-		fenced.Queue, fenced.Handler, fenced.Timeout = "default", []byte(`{"job":"hello"}`), time.Minute
+		fenced := tables.Job{Retries: 3}
+		fenced.Queue, fenced.Handler, fenced.Timeout, fenced.Fenced = "default", []byte(`{"job":"hello"}`), time.Minute, true
 		o.tables.Add(fenced, time.Now(), time.Now(), -1)
 		o.add(`{"job":"hello"}`)
 		o.tables.Take("worker/1", 6, []string{"default"}, worker.Take{Most: 2}, time.Now())
 		_ = o.run(50 * time.Millisecond)
-		o.wants("1 is lost its worker is gone")
+		o.wants("1 is lost its worker is gone", "1 is done 0")
 		o.told = nil
 		_ = o.run(lease)
-		slices.Sort(o.told[1:])
-		o.wants("2 is lost its worker is gone", "1 is done 3", "2 is done 3")
+		o.wants("2 is lost its worker is gone", "2 is done 3")
 	})
 }
 
@@ -264,6 +274,91 @@ func TestWoken(t *testing.T) {
 			}
 		})
 	}
+}
+
+// F13, S15: a process that stands still between the take of a job and its effect does not have it: the gate is asked right before, by the clock, and
+// the attempt does not count.
+func TestAFreezeBeforeTheEffect(t *testing.T) {
+	t.Parallel()
+	for handler, door := range map[string]string{`{"job":"hello"}`: "act", `{"command":["x"]}`: "act", `{"http":"https://a/"}`: "act", `{"job":"proves"}`: "fenced"} {
+		bubble(t, func(o *office) {
+			var ahead atomic.Int64 // what the loop has read the clock before
+			o.gate, o.latch = fence.New("worker/1", func() fence.Instant { return o.now().Add(time.Duration(ahead.Load())) })
+			o.latch.Open(fence.Token{Scope: "worker/1", Epoch: 7, Term: fence.Term{7}}, 0, fence.Instant(time.Minute))
+			o.took = func() { ahead.Store(int64(2 * time.Minute)) }
+			acts := 0
+			do := func(context.Context, *schedule.Task) ([]byte, error) { acts++; return nil, nil }
+			o.cfg.Handlers = map[string]schedule.Handler{"hello": do, "proves": do}
+			o.cfg.Commands = commands(func(context.Context, []string, *schedule.Task) (schedule.Exit, error) {
+				acts++
+				return schedule.Exit{}, nil
+			})
+			o.cfg.Hooks = &schedule.Hooks{Key: []byte(strings.Repeat("k", 24)), Hosts: []string{"a"}, Client: answers(func(*http.Request) *http.Response { acts++; return nil })}
+			j := tables.Job{Retries: 3}
+			j.Queue, j.Handler, j.Args, j.Timeout, j.Fenced = "default", []byte(handler), []byte(`{}`), time.Minute, door == "fenced"
+			o.tables.Add(j, time.Now(), time.Now(), -1)
+			_ = o.run(100 * time.Millisecond)
+			if acts > 0 {
+				o.Errorf("%s has had an effect after the deadline", handler)
+			}
+			o.wants(fmt.Sprintf(`1 is released the %s door of scope "worker/1" is shut: this process is not its leader: no heartbeat succeeded in time`, door))
+		})
+	}
+}
+
+// F13, S15: a process that stands still while it connects to a receiver sends nothing when it goes on.
+func TestAFreezeWhileConnecting(t *testing.T) {
+	t.Parallel()
+	var came atomic.Int32
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { came.Add(1) }))
+	defer receiver.Close()
+	o := &office{T: t, tables: tables.New(), began: time.Now()}
+	var ahead atomic.Int64
+	o.gate, o.latch = fence.New("worker/1", func() fence.Instant { return fence.Instant(ahead.Load()) })
+	o.latch.Open(fence.Token{Scope: "worker/1", Epoch: 7, Term: fence.Term{7}}, 0, fence.Instant(time.Minute))
+	client := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		ahead.Store(int64(2 * time.Minute))
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
+	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	o.cfg = schedule.WorkerConfig{
+		Clock: func() fence.Instant { return 0 },
+		Hooks: &schedule.Hooks{Key: []byte(strings.Repeat("k", 24)), Hosts: []string{receiver.Listener.Addr().String()}, Client: client},
+		Tell: func(e schedule.Event) {
+			if e, is := e.(schedule.AttemptEnded); is {
+				o.told = append(o.told, e.Outcome)
+				cancel()
+			}
+		},
+	}
+	o.add(`{"http":"` + receiver.URL + `"}`)
+	w, err := schedule.NewWorker(o.cfg, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Run(ctx, o.gate)
+	if o.wants(worker.Released); came.Load() > 0 {
+		t.Error("the receiver has got it")
+	}
+}
+
+// What an attempt may not do that was stopped, it may not do, whatever the gate says.
+func TestAStoppedAttemptMayNotAct(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(o *office) {
+		o.cfg.Handlers = map[string]schedule.Handler{"slow": func(ctx context.Context, t *schedule.Task) ([]byte, error) {
+			if err := t.MayAct(); err != nil {
+				o.Errorf("at its begin: %v", err)
+			}
+			<-ctx.Done()
+			return nil, t.MayAct()
+		}}
+		o.add(`{"job":"slow"}`)
+		_ = o.run(20500 * time.Millisecond)
+		o.wants("1 is failed timeout: it has taken 20s")
+	})
 }
 
 // answers is an HTTP server that answers what a test says.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/faults"
+	"github.com/conchhq/conch/schedule/internal/worker"
 )
 
 const (
@@ -21,8 +22,8 @@ type WorkerConfig struct {
 	Slots    int                // how many jobs it has at a time under one post (default 10)
 	Drain    time.Duration      // how long handlers may go on when it is to end (default 10 s)
 	Handlers map[string]Handler // by the name that a job gives
-	Commands Runner             // nil: jobs that are commands fail here
-	Hooks    *Hooks             // nil: jobs that are addresses do
+	Commands Runner             // nil: jobs that are commands are left to other workers
+	Hooks    *Hooks             // nil: jobs that are addresses are
 
 	Tell  func(Event) // is told how attempts end, from any goroutine (default: nobody is)
 	Clock fence.Clock // that of the gate (default: the system's)
@@ -51,6 +52,21 @@ func (c WorkerConfig) WithDefaults() WorkerConfig {
 		c.Hooks = &hooks
 	}
 	return c
+}
+
+// kinds lists which kinds of handlers the worker has; never nil.
+func (c WorkerConfig) kinds() []string {
+	all := []string{}
+	if len(c.Handlers) > 0 {
+		all = append(all, worker.KindJob)
+	}
+	if c.Commands != nil {
+		all = append(all, worker.KindCommand)
+	}
+	if c.Hooks != nil {
+		all = append(all, worker.KindHTTP)
+	}
+	return all
 }
 
 // Validate returns an error that lists every fault of a configuration with defaults.

@@ -60,16 +60,22 @@ func span(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Microsecond)
 }
 
-// move is a move as conch.cron_move reads it. A nil instant is none.
-type move struct {
+// moved is moves as conch.cron_move reads them: an array for each field. A nil instant is none.
+type moved struct {
+	crons           []int64
+	was, wall       []*time.Time
+	adopted, newest []int
+	upto, uptoWall  []*time.Time
+	last            []*time.Time
+	rest            []rest
+	runCrons        []int64
+	at, begins      []time.Time
+	revisions       []int
+}
+
+// rest is what few moves have.
+type rest struct {
 	Cron     int64      `json:"cron"`
-	Was      *time.Time `json:"was"`
-	Wall     *time.Time `json:"wall"`
-	Adopted  int        `json:"adopted"`
-	Newest   int        `json:"newest"`
-	Upto     *time.Time `json:"upto"`
-	UptoWall *time.Time `json:"upto_wall"`
-	Last     *time.Time `json:"last"`
 	Adopt    int        `json:"adopt"`
 	Since    *time.Time `json:"since"`
 	GapFrom  *time.Time `json:"gap_from"`
@@ -78,34 +84,30 @@ type move struct {
 	Why      string     `json:"why"`
 }
 
-type run struct {
-	Cron     int64     `json:"cron"`
-	At       time.Time `json:"at"`
-	Revision int       `json:"revision"`
-	Begins   time.Time `json:"begins"`
-}
-
-// encode makes moves what conch.cron_move reads.
-func encode(all []core.Move) (moves, runs []byte, err error) {
-	outMoves, outRuns := []move{}, []run{}
+// encode makes moves the first arguments of conch.cron_move.
+func encode(all []core.Move) ([]any, error) {
+	o := moved{rest: []rest{}}
 	for _, m := range all {
-		one := move{
-			Cron: m.Cron, Was: orNil(m.Was.Cursor.At), Wall: orNil(m.Was.Cursor.Wall), Adopted: m.Was.Adopted, Newest: m.Was.Newest,
-			Upto: orNil(m.To.At), UptoWall: orNil(m.To.Wall), Adopt: m.Adopt, Since: orNil(m.Since),
+		o.crons, o.was, o.wall = append(o.crons, m.Cron), append(o.was, orNil(m.Was.Cursor.At)), append(o.wall, orNil(m.Was.Cursor.Wall))
+		o.adopted, o.newest = append(o.adopted, m.Was.Adopted), append(o.newest, m.Was.Newest)
+		o.upto, o.uptoWall = append(o.upto, orNil(m.To.At)), append(o.uptoWall, orNil(m.To.Wall))
+		var last *time.Time
+		for _, r := range m.Runs {
+			last = orNil(r.At)
+			o.runCrons, o.at, o.begins, o.revisions = append(o.runCrons, m.Cron), append(o.at, r.At), append(o.begins, r.Begins), append(o.revisions, r.Revision)
 		}
+		o.last = append(o.last, last)
+		if m.Adopt == 0 && m.Gap == nil {
+			continue
+		}
+		one := rest{Cron: m.Cron, Adopt: m.Adopt, Since: orNil(m.Since)}
 		if g := m.Gap; g != nil {
 			one.GapFrom, one.GapTo, one.GapCount, one.Why = orNil(g.From), orNil(g.To), g.Count, g.Why
 		}
-		for _, r := range m.Runs {
-			one.Last = orNil(r.At)
-			outRuns = append(outRuns, run{Cron: m.Cron, At: r.At, Revision: r.Revision, Begins: r.Begins})
-		}
-		outMoves = append(outMoves, one)
+		o.rest = append(o.rest, one)
 	}
-	if moves, err = json.Marshal(outMoves); err == nil {
-		runs, err = json.Marshal(outRuns)
-	}
-	return moves, runs, err
+	few, err := json.Marshal(o.rest)
+	return []any{o.crons, o.was, o.wall, o.adopted, o.newest, o.upto, o.uptoWall, o.last, few, o.runCrons, o.at, o.revisions, o.begins}, err
 }
 
 func orNil(t time.Time) *time.Time {

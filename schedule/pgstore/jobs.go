@@ -41,10 +41,18 @@ func (s *Store) Take(ctx context.Context, post fence.Token, queues []string, t s
 	if !t.Since.IsZero() {
 		since = t.Since
 	}
+	kinds := []string{}
+	for _, k := range t.Kinds {
+		kinds = append(kinds, k[:1]) // as conch.job_kind says it
+	}
+	if t.Kinds == nil {
+		kinds = []string{"c", "h", "j"}
+	}
 	var batch pgx.Batch
 	batch.Queue(pg.Durable)
-	batch.Queue(`SELECT job, attempt, queue, due, handler, args, extract(epoch FROM timeout)::float8, cron, at, scope, leader, maybe_repeated FROM conch.job_take($1, $2, $3, $4, $5)`,
-		queues, post.Scope, post.Epoch, t.Most, since).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(`SELECT job, attempt, queue, due, handler, args, extract(epoch FROM timeout)::float8, cron, at, scope, leader, fenced, maybe_repeated
+		FROM conch.job_take($1, $2, $3, $4, $5, $6::text[]::"char"[], $7)`,
+		queues, post.Scope, post.Epoch, t.Most, since, kinds, t.Fenced).Query(func(rows pgx.Rows) (err error) {
 		out.Jobs, err = pgx.CollectRows(rows, scanJob)
 		return err
 	})
@@ -68,7 +76,7 @@ func scanJob(row pgx.CollectableRow) (j schedule.Job, err error) {
 	var cron, scope *string
 	var epoch *int64
 	var at *time.Time
-	if err := row.Scan(&j.ID, &j.Attempt, &j.Queue, &j.Due, &j.Handler, &j.Args, &timeout, &cron, &at, &scope, &epoch, &j.MaybeRepeated); err != nil {
+	if err := row.Scan(&j.ID, &j.Attempt, &j.Queue, &j.Due, &j.Handler, &j.Args, &timeout, &cron, &at, &scope, &epoch, &j.Fenced, &j.MaybeRepeated); err != nil {
 		return j, err
 	}
 	j.Timeout, j.Due = span(timeout), j.Due.UTC()

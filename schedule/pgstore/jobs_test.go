@@ -8,10 +8,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/name"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
@@ -51,6 +54,49 @@ func of(id int64, attempt int, outcome string) schedule.End {
 func refused(err error, code string) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == code
+}
+
+// Bad input: a name that people could take for another one is refused, and the same ones as by package name. What is not assigned, or private, it knows nothing of.
+func TestNamesThatNobodyCanRead(t *testing.T) {
+	t.Parallel()
+	_, conn := opened(t)
+	var runes, odd []int32
+	for r := rune(1); r <= unicode.MaxRune; r++ {
+		if !unicode.IsOneOf([]*unicode.RangeTable{unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf}, r) {
+			continue
+		}
+		text := "a" + string(r) + "a"
+		if runes = append(runes, r); !norm.NFC.IsNormalString(text) {
+			continue
+		}
+		if name.Fault(text) != "" {
+			odd = append(odd, r)
+		}
+	}
+	var found []int32
+	for _, r := range scan[[]int32](t, conn, `SELECT array_agg(r) FROM unnest($1::int[]) r WHERE NOT conch.job_legible('a' || chr(r) || 'a')`, runes) {
+		if norm.NFC.IsNormalString("a" + string(r) + "a") {
+			found = append(found, r)
+		}
+	}
+	for _, r := range found {
+		if !slices.Contains(odd, r) {
+			t.Errorf("%U is refused", r)
+		}
+	}
+	for _, r := range odd {
+		if !slices.Contains(found, r) {
+			t.Errorf("%U is not refused", r)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, names := range [][4]string{{"mail ", "a", "a", "a"}, {"mail\u200b", "a", "a", "a"}, {"q", " a", "a", "a"}, {"q", "a", "cafe\u0301", "a"}, {"q", "a", "a", "\u00ada"}} {
+		if _, err := conn.Exec(ctx, `SELECT conch.job_add($1, $2, lane => $3, key => $4)`, names[0], names[1], names[2], names[3]); !refused(err, "CN023") {
+			t.Errorf("%+q: %v", names, err)
+		}
+	}
+	run(t, conn, `SELECT conch.job_add('東京 mail', 'café', lane => 'customer:17', key => 'a  b')`)
 }
 
 // F13: a job that somebody adds is taken, and ended once.

@@ -119,14 +119,14 @@ const lockNotAvailable = "55P03"
 func (s *Store) write(ctx context.Context, t fence.Token, w schedule.Write) (out schedule.Written, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	moves, runs, err := encode(w.Moves)
+	moves, err := encode(w.Moves)
 	if err != nil {
 		return out, err
 	}
 	var batch pgx.Batch
 	batch.Queue(pg.Durable + `, pg_catalog.set_config('lock_timeout', '100ms', true)`)
 	batch.Queue(`SELECT now()`).QueryRow(func(row pgx.Row) error { return row.Scan(&out.At) })
-	batch.Queue(`SELECT cron, at, outcome, job FROM conch.cron_move($1, $2, $3, $4)`, moves, runs, t.Scope, t.Epoch).Query(func(rows pgx.Rows) error { return collect(rows, &out) })
+	batch.Queue(`SELECT cron, at, outcome, job FROM conch.cron_move($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`, append(moves, t.Scope, t.Epoch)...).Query(func(rows pgx.Rows) error { return collect(rows, &out) })
 	for _, p := range w.Prunes {
 		batch.Queue(`UPDATE conch.crons SET floor_at = $2 WHERE id = $1 AND cursor_at >= $2`, p.Cron, p.Upto).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() > 0 {

@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -99,6 +100,67 @@ func TestSince(t *testing.T) {
 	if got, err := s.Take(t.Context(), worker, []string{"other"}, schedule.Take{Most: 1}); err != nil || got.Next < 50*time.Minute || got.Next > time.Hour || got.At.IsZero() {
 		t.Errorf("the next one comes in %s, %v", got.Next, err)
 	}
+}
+
+// F13: a worker leaves alone what it does not call, and what does not prove its attempt while it may take nothing else.
+func TestWhatAWorkerLeavesAlone(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	add := func(handler string, fenced bool) int64 {
+		t.Helper()
+		return scan[int64](t, conn, `
+			WITH j AS (INSERT INTO conch.jobs (queue, handler, args, priority, retries, timeout, fenced) VALUES ('q', $1, '{}', 0, 1, '1h', $2) RETURNING id)
+			SELECT id FROM j, LATERAL (SELECT conch.job_start(id, 1, now(), NULL)) s`, handler, fenced)
+	}
+	job, command, address, fenced := add(`{"job": "a"}`, false), add(`{"command": ["a"]}`, false), add(`{"http": "https://a/"}`, false), add(`{"job": "a"}`, true)
+	for _, c := range []struct {
+		take schedule.Take
+		want []int64
+	}{
+		{schedule.Take{Most: 9, Kinds: []string{}}, nil},
+		{schedule.Take{Most: 9, Kinds: []string{"command", "http"}, Fenced: true}, nil},
+		{schedule.Take{Most: 9, Kinds: []string{"job"}, Fenced: true}, []int64{fenced}},
+		{schedule.Take{Most: 1, Kinds: []string{"http"}}, []int64{address}},
+		{schedule.Take{Most: 9, Kinds: []string{"command"}}, []int64{command}},
+		{schedule.Take{Most: 9, Kinds: []string{"job"}}, []int64{job}},
+	} {
+		got, err := s.Take(t.Context(), worker, []string{"q"}, c.take)
+		var ids []int64
+		for _, j := range got.Jobs {
+			ids = append(ids, j.ID)
+			if j.Fenced != (j.ID == fenced) {
+				t.Errorf("job %d is fenced: %t", j.ID, j.Fenced)
+			}
+		}
+		if err != nil || !slices.Equal(ids, c.want) {
+			t.Errorf("%+v takes %v, %v; want %v", c.take, ids, err, c.want)
+		}
+	}
+	e := of(fenced, 1, "failed")
+	e.Pause = time.Nanosecond
+	tell(t, s, e)
+	pgtest.Eventually(t, patience, "it is taken again", func() bool {
+		got, err := s.Take(t.Context(), worker, []string{"q"}, schedule.Take{Most: 1, Kinds: []string{"job"}, Fenced: true})
+		return err == nil && len(got.Jobs) == 1
+	})
+}
+
+// A pause holds for a take whose transaction had begun before the attempt ended: only what a clock has said that was ahead is over.
+func TestAPauseIsOlderThanATake(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s, conn, other := open(t, db.Config()), db.Connect(t), db.Connect(t)
+	id := scan[int64](t, conn, `SELECT conch.job_add('q', 'work')`)
+	take(t, s, 1, id)
+	run(t, other, `BEGIN`)
+	scan[time.Time](t, other, `SELECT now()`)
+	e := of(id, 1, "failed")
+	e.Pause = time.Hour
+	tell(t, s, e)
+	if n := scan[int](t, other, `SELECT count(*) FROM conch.job_take('{q}', 'worker/2', 1, 1)`); n != 0 {
+		t.Error("it is taken without its pause")
+	}
+	run(t, other, `COMMIT`)
 }
 
 // F13, S29: a program adds jobs, proves an attempt and ends it in transactions of its own, by three functions and no right beyond them.

@@ -36,7 +36,8 @@ func (r *run) add() {
 		return
 	}
 	for i := range 3 {
-		j := tables.Job{Retries: 3, Fenced: r.W.Chance(0.3), Priority: r.W.Pick(4)}
+		j := tables.Job{Retries: 3, Priority: r.W.Pick(4)}
+		j.Fenced = r.W.Chance(0.3)
 		if j.Args = []byte("{}"); i == 0 && r.W.Chance(0.3) {
 			j.Args = []byte(poison)
 		}

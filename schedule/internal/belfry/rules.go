@@ -24,6 +24,7 @@ const (
 	Alone     = "alone"     // no two commands of one job, or of one lane, run at once
 	Told      = "told"      // no attempt is told to have ended while the command of one runs
 	Effect    = "effect"    // a job whose handler proves its attempt has its effect once if it is done, and else never
+	Doors     = "doors"     // no command begins before the act door of its worker's post is open
 	Counted   = "counted"   // no job begins more often than it may be tried
 	Cancelled = "cancelled" // no attempt of a job begins after that in which it was cancelled
 	Ended     = "ended"     // while nothing is wrong every job ends
@@ -40,6 +41,7 @@ const (
 	ruleCount   = "count-at-take"
 	ruleCancel  = "cancel-in-row"
 	ruleKeeper  = "keeper"
+	ruleProof   = "proof"
 )
 
 var rules = []world.Rule[Config]{
@@ -51,6 +53,8 @@ var rules = []world.Rule[Config]{
 	{Name: ruleCount, Invariant: Counted, Why: "an attempt counts when it is taken, whatever becomes of its worker; else a job that kills its workers is tried for ever"},
 	{Name: ruleCancel, Invariant: Cancelled, In: Config{Seed: 34}, Why: "that a job was cancelled is a fact in its row; else it is tried again if its worker dies before it has heard of it"},
 	{Name: ruleKeeper, Invariant: Told, Why: "a command dies when the deadline of its worker's post has passed; else that of a frozen worker goes on beside the next attempt"},
+	{Name: ruleProof, Invariant: Effect, Why: "a fenced handler ends its attempt where its effect is, which fails if that is over; else the next attempt, which begins as soon as the session of its worker is gone, has the effect too"},
+	{Name: "fenced-first", Invariant: Doors, Why: "before the act door of its post is open a worker takes jobs alone whose handlers prove their attempts; else the gate refuses what the others are about to do"},
 	{Name: "act-door", Invariant: Told, Why: "a job is given back when the act door of its post opens, unless its handler proves its attempt; else a worker that was cut off still does it"},
 	{Name: "unknown-take", Invariant: Ended, In: Config{Seed: 13}, Why: "what was taken without an answer is given back; else nobody does it, and nobody else gets it"},
 	{Name: "look-alone", Invariant: Told, In: Config{Seed: 45}, Why: "nobody looks while jobs are being taken; else what was just taken is given back, and done twice"},

@@ -95,7 +95,9 @@ func (s *stage) asks(do func(story.Args) error) func(story.Args) error {
 // job adds a job.
 func (s *stage) job(fenced bool) func(story.Args) error {
 	return s.asks(func(a story.Args) error {
-		s.named[a.Name], _ = s.tables.Add(tables.Job{Retries: 3, Fenced: fenced}, s.Clock(), s.Clock(), -1)
+		j := tables.Job{Retries: 3}
+		j.Fenced = fenced
+		s.named[a.Name], _ = s.tables.Add(j, s.Clock(), s.Clock(), -1)
 		s.wake()
 		return nil
 	})

@@ -24,6 +24,7 @@ type desk struct {
 	machine *worker.Machine
 	until   time.Duration // its deadline by the node's clock, which the keepers of its commands have too
 	kept    bool          // they look at it
+	acts    bool          // its act door is open
 	alarm   *site.Alarm
 }
 
@@ -63,7 +64,10 @@ func (d *desk) begin() {
 	n.desks = append(n.desks, d)
 	d.alarm = n.NewAlarm(func() { d.step(worker.Tick{}) })
 	d.extend()
-	n.After(n.Clock.For(lease+lease/1000), func() { d.step(worker.Acts{}) })
+	n.After(n.Clock.For(lease+lease/1000), func() {
+		d.acts = true
+		d.step(worker.Acts{})
+	})
 	n.After(lease/3, d.beat)
 }
 
@@ -207,19 +211,18 @@ func (r *run) end(w *work, outcome string) {
 	w.desk.n.After(1, func() { w.desk.step(worker.Ended{End: worker.End{Key: w.Key, Outcome: outcome}}) })
 }
 
-// effect has a function end its job in the transaction of its effect.
+// effect has a function end its job in the transaction of its effect. One that stood still with its process has it before it sees that it was stopped.
 func (r *run) effect(w *work) {
-	if w.ends {
-		return
-	}
 	outcome := worker.Failed
 	if n := w.desk.n; n.Reaches() {
 		how := "refused"
-		if told := r.tables.Tell([]worker.End{{Key: w.Key, Outcome: worker.Done}}, r.Clock()); len(told.Over) == 0 {
+		if told := r.tables.Tell([]worker.End{{Key: w.Key, Outcome: worker.Done}}, r.Clock()); len(told.Over) == 0 || r.cfg.Break == ruleProof {
 			r.effects[w.ID]++
 			outcome, how = worker.Done, "had"
 		}
 		r.tellOf(n, w.ID, "ends attempt %d of job %d with its effect, which is %s", w.Attempt, w.ID, how)
 	}
-	r.end(w, outcome)
+	if !w.ends {
+		r.end(w, outcome)
+	}
 }

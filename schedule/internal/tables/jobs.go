@@ -2,6 +2,7 @@ package tables
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -26,7 +27,6 @@ const (
 type Job struct {
 	worker.Job
 	Lane     string
-	Fenced   bool
 	Retries  int
 	Priority int
 	State    State
@@ -83,7 +83,7 @@ func (t *Tables) Take(post string, epoch int64, queues []string, most worker.Tak
 		case j.State == Later && (out.Next == 0 || wait < out.Next):
 			out.Next = wait
 		}
-		if j.State == Ready && slices.Contains(queues, j.Queue) && !j.Due.Before(most.Since) {
+		if j.State == Ready && slices.Contains(queues, j.Queue) && !j.Due.Before(most.Since) && (j.Fenced || !most.Fenced) && j.isOf(most.Kinds) {
 			ready = append(ready, j)
 		}
 	}
@@ -93,6 +93,21 @@ func (t *Tables) Take(post string, epoch int64, queues []string, most worker.Tak
 		out.Jobs = append(out.Jobs, j.Job)
 	}
 	return out
+}
+
+// isOf reports whether the handler of a job is of one of some kinds; nil: of any.
+func (j *Job) isOf(kinds []string) bool {
+	if kinds == nil {
+		return true
+	}
+	var handler map[string]any
+	_ = json.Unmarshal(j.Handler, &handler)
+	for _, kind := range []string{worker.KindCommand, worker.KindHTTP} {
+		if handler[kind] != nil {
+			return slices.Contains(kinds, kind)
+		}
+	}
+	return slices.Contains(kinds, worker.KindJob)
 }
 
 // Look lists what is taken under a post.

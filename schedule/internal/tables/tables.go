@@ -95,8 +95,8 @@ func (t *Tables) run(c *cron, r core.Run, now time.Time) core.End {
 		return core.End{Cron: c.ID, At: r.At, Outcome: core.Existing, Job: row.Job}
 	}
 	d := c.Revisions[r.Revision-1]
-	j := Job{Retries: d.Retries, Fenced: d.Fenced, Priority: d.Priority}
-	j.Queue, j.Cron, j.At, j.Timeout = d.Queue, c.Name, r.At, d.Timeout
+	j := Job{Retries: d.Retries, Priority: d.Priority}
+	j.Queue, j.Cron, j.At, j.Timeout, j.Fenced = d.Queue, c.Name, r.At, d.Timeout, d.Fenced
 	waits := -1
 	if d.Overlap != core.Allow {
 		j.Lane, waits = "cron:"+c.Name, 0

@@ -52,8 +52,10 @@ type Act interface{ act() }
 type (
 	// Take takes jobs in one transaction, which the token of the post fences. Its rows count once the commit is confirmed.
 	Take struct {
-		Most  int
-		Since time.Time // none is looked at that was due before
+		Most   int
+		Since  time.Time // none is looked at that was due before
+		Fenced bool      // none but those whose handlers prove their attempts: the act door is not open
+		Kinds  []string  // of handlers: none of another kind; nil: all are taken
 	}
 	// Look reads what is taken under the post.
 	Look struct{}

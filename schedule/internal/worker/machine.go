@@ -25,10 +25,21 @@ const (
 type Settings struct {
 	Epoch int64         // in which this process leads the post
 	Slots int           // how many jobs it has at a time
+	Kinds []string      // of handlers that it has; nil: all
 	Drain time.Duration // how long handlers may go on when the worker is to end
 }
 
 // Machine is a worker while it leads its post in one epoch.
+//
+// Until the act door of that post opens, the one that led it before may still be at work: it was cut off, or stands still, and nobody knows when it reads the clock
+// again. Its end is known by its session, not by time (R18), and at once. So what is at work under the post stays with it for that long (R23), unless
+// its handler proves its attempt: such a job is given back at once, and taken at once, by this worker too, since
+//   - the fence refuses all that the one before takes or leads under its epoch from now on;
+//   - an end is of an attempt (R20), and job_done and job_hold are, too: giving back ends the attempt, and whichever of the two comes first makes the
+//     other one fail. So the one before either has had its effect, and there is no next attempt, or never has it;
+//   - what it does until it sees that is what its handler has allowed by saying that it is fenced.
+//
+// Of the others none begins before the act door is open: the gate refuses their effects until then.
 type Machine struct {
 	set    Settings
 	now    time.Duration
@@ -43,16 +54,16 @@ type Machine struct {
 	take   time.Duration // when to take
 	whole  time.Duration // when to take from the oldest on
 	floor  time.Time     // up to where nothing is left that can be taken
-	woken  bool          // while a take was under way
+	soon   time.Duration // when to take at the latest, by what was heard since the last take began
 	look   time.Duration // when to look
 	tell   time.Duration // when ends may be told again
 	gaveUp bool          // the last ends could not be told
 	out    []Act
 }
 
-// New returns a machine that takes nothing until the act door is open.
+// New returns a machine that takes fenced jobs alone until the act door is open.
 func New(s Settings) *Machine {
-	return &Machine{set: s, runs: map[Key]Why{}}
+	return &Machine{set: s, runs: map[Key]Why{}, soon: never}
 }
 
 // Step takes an input, and returns what is to be done.
@@ -72,9 +83,10 @@ func (m *Machine) Step(now time.Duration, in Input) []Act {
 	}
 	switch in := in.(type) {
 	case Acts:
-		m.acts, m.take, m.look = true, now, now
+		m.acts, m.look = true, now
+		m.takeBy(now)
 	case Woken:
-		m.take, m.woken = now, true
+		m.takeBy(now)
 	case Taken:
 		m.taken(in)
 	case Seen:
@@ -116,7 +128,10 @@ func (m *Machine) Due() (time.Duration, bool) {
 }
 
 // takes reports whether the worker takes jobs.
-func (m *Machine) takes() bool { return m.acts && m.drains == 0 && m.free() > 0 }
+func (m *Machine) takes() bool { return m.drains == 0 && m.free() > 0 }
+
+// takeBy has it take at an instant at the latest, also if what is being taken just now has not seen why.
+func (m *Machine) takeBy(at time.Duration) { m.take, m.soon = min(m.take, at), min(m.soon, at) }
 
 // free is how many more jobs it may have.
 func (m *Machine) free() int { return m.set.Slots - len(m.runs) - len(m.ends) - len(m.told) }
@@ -133,11 +148,11 @@ func (m *Machine) ask() {
 	case m.now >= m.look:
 		m.begin(Look{})
 	case m.takes() && m.now >= m.take:
-		t := Take{Most: min(m.free(), mostAtOnce), Since: m.floor}
+		t := Take{Most: min(m.free(), mostAtOnce), Since: m.floor, Fenced: !m.acts, Kinds: m.set.Kinds}
 		if m.now >= m.whole {
 			m.whole, t.Since = m.now+polls, time.Time{}
 		}
-		m.woken = false
+		m.soon = never
 		m.begin(t)
 	}
 }
@@ -162,16 +177,18 @@ func (m *Machine) taken(in Taken) {
 		m.runs[j.Key] = ""
 		m.out = append(m.out, Start{Job: j})
 		m.look = min(m.look, m.now+beats)
-		m.floor = later(m.floor, earlier(j.Due, in.At).Add(-slack))
+		if !asked.Fenced { // else older ones are left
+			m.floor = later(m.floor, earlier(j.Due, in.At).Add(-slack))
+		}
 	}
+	wait := polls
 	switch {
-	case m.woken || len(in.Jobs) == asked.Most:
-		m.take = m.now
+	case len(in.Jobs) == asked.Most:
+		wait = 0
 	case in.Next > 0:
-		m.take = m.now + min(in.Next, polls)
-	default:
-		m.take = m.now + polls
+		wait = min(in.Next, polls)
 	}
+	m.take = min(m.now+wait, m.soon)
 }
 
 // seen settles what is taken under the post: what earlier epochs have left, what was taken without an answer, and what is to stop.
@@ -213,7 +230,7 @@ func (m *Machine) heard(held []Key) {
 		case slices.Contains(held, e.Key):
 			m.ends, m.tell = append(m.ends, e), m.now+again
 		case e.Outcome != Done && e.Outcome != Dead && e.Outcome != Cancelled:
-			m.take = min(m.take, m.now+e.Pause)
+			m.takeBy(m.now + e.Pause)
 		}
 	}
 	m.told = nil
@@ -242,7 +259,7 @@ func (m *Machine) ended(e End) {
 	if why = cmp.Or(why, m.stopsAll()); why != "" && e.Outcome != Done {
 		e.Outcome, e.Error = why.Outcome(), string(why)
 	}
-	if e.Outcome == Failed || e.Outcome == Later || e.Outcome == Lost {
+	if e.Outcome == Failed || e.Outcome == Later || e.Outcome == Lost || e.Outcome == Released && why == "" { // which the gate has refused
 		e.Pause = pause(e.Key, e.Attempt)
 	}
 	m.ends = append(m.ends, e)

@@ -33,8 +33,8 @@ func working(t *testing.T, slots int) *desk {
 	t.Helper()
 	d := begun(t, slots)
 	d.in(worker.Seen{}, worker.Acts{})
-	d.in(worker.Seen{})
-	d.wants("look", "look", "take %d", slots)
+	d.in(jobs(), worker.Seen{})
+	d.wants("look", "take fenced %d", slots, "look", "take %d", slots)
 	return d
 }
 
@@ -71,7 +71,11 @@ func (d *desk) wants(texts ...any) {
 	for _, a := range d.acts {
 		switch a := a.(type) {
 		case worker.Take:
-			got = append(got, fmt.Sprintf("take %d", a.Most))
+			of := "take %d"
+			if a.Fenced {
+				of = "take fenced %d"
+			}
+			got = append(got, fmt.Sprintf(of, a.Most))
 		case worker.Look:
 			got = append(got, "look")
 		case worker.Start:
@@ -190,21 +194,58 @@ func TestGivesBack(t *testing.T) {
 			t.Errorf("the pauses are %s and %s", tell.Ends[0].Pause, tell.Ends[1].Pause)
 		}
 	}
-	d.wants("look", "1 is lost", "3 is lost")
-	d.in(worker.Told{})
-	held.Held = held.Held[1:2]
+	d.wants("look", "1 is lost", "3 is lost", "take fenced %d", 1)
+	d.in(worker.Told{}, jobs()) // which was asked for before the end was told
+	d.wants("take fenced %d", 3)
+	next := jobs(1)
+	next.Jobs[0].Attempt = 2
+	d.in(next)
+	d.wants("start %d", 1)
+	held.Held = append(held.Held[1:2], worker.Held{Key: next.Jobs[0].Key, Epoch: 7, Fenced: true})
 	d.after(time.Second)
 	d.in(held)
 	d.wants("look")
 	d.in(worker.Acts{})
 	d.wants("look")
 	d.in(held)
-	d.wants("2 is lost", "take %d", 2)
+	d.wants("2 is lost", "take %d", 1)
 	d.in(worker.Told{Held: []worker.Key{key(2)}}, jobs()) // its handler proves it just now
 	d.after(time.Second)
 	d.wants("2 is lost", "look")
-	d.in(worker.Told{}, worker.Seen{})
-	d.wants("take %d", 3) // it may begin again
+	d.in(worker.Told{}, worker.Seen{Held: held.Held[1:]})
+	d.wants("take %d", 2) // it may begin again
+}
+
+// What is taken before the act door opens says nothing about the jobs that are left: they are looked through from the oldest on.
+func TestFencedTakesLeaveTheFloor(t *testing.T) {
+	t.Parallel()
+	d := begun(t, 600)
+	d.in(worker.Seen{}, jobs(1), worker.Acts{}, worker.Seen{Held: []worker.Held{{Key: key(1), Epoch: 7}}}, worker.Woken{}, worker.Taken{At: noon})
+	var since []time.Time
+	for _, a := range d.acts {
+		if a, is := a.(worker.Take); is && !a.Fenced {
+			since = append(since, a.Since)
+		}
+	}
+	if len(since) != 2 || !since[0].IsZero() || !since[1].IsZero() {
+		t.Errorf("it takes from %v on, want all, twice", since)
+	}
+}
+
+// A job that is to be tried again soon is not forgotten because of a take that has not seen it.
+func TestATakeThatHasNotSeenIt(t *testing.T) {
+	t.Parallel()
+	d := working(t, 3)
+	d.in(jobs(1, 2), worker.Woken{})
+	d.acts = nil
+	d.in(ended(1, worker.Failed))
+	pause := d.acts[0].(worker.Tell).Ends[0].Pause
+	d.in(worker.Told{}, jobs()) // the take was carried out before the end
+	d.acts = nil
+	d.after(pause)
+	if _, is := d.acts[len(d.acts)-1].(worker.Take); !is {
+		t.Errorf("after %s it wants %v", pause, d.acts)
+	}
 }
 
 // What was taken without an answer is given back, and counts for nothing. While jobs are being taken nobody looks.
@@ -387,8 +428,9 @@ func TestPauses(t *testing.T) {
 	d := working(t, 3)
 	d.in(jobs(1, 2))
 	d.acts = nil
+	outcome := worker.Failed
 	pause := func(k worker.Key) time.Duration {
-		d.in(worker.Ended{End: worker.End{Key: k, Outcome: worker.Failed}})
+		d.in(worker.Ended{End: worker.End{Key: k, Outcome: outcome}})
 		got := d.acts[len(d.acts)-1].(worker.Tell).Ends[0].Pause
 		d.in(worker.Told{})
 		return got
@@ -399,6 +441,11 @@ func TestPauses(t *testing.T) {
 	d.in(worker.Taken{At: noon, Jobs: []worker.Job{{Key: worker.Key{ID: 1, Attempt: 90}}}})
 	d.in(worker.Woken{}, worker.Taken{At: noon, Jobs: []worker.Job{{Key: worker.Key{ID: 1, Attempt: 90}}}})
 	if a := pause(worker.Key{ID: 1, Attempt: 90}); a < 5*time.Minute || a > 10*time.Minute {
+		t.Errorf("the pause is %s", a)
+	}
+	outcome = worker.Released // the gate has refused it: else it would be taken again without end
+	d.in(worker.Woken{}, jobs(3))
+	if a := pause(key(3)); a < time.Second/2 {
 		t.Errorf("the pause is %s", a)
 	}
 }

@@ -24,8 +24,16 @@ type Job struct {
 	At            time.Time // its scheduled time
 	Scope         string    // of the leader that has added it
 	Epoch         int64
+	Fenced        bool // its handler proves the attempt: another one may begin before this one has stopped
 	MaybeRepeated bool // the database has failed over, or was restored, since the job was due or added: it may have been done
 }
+
+// The kinds of handlers, each by the key under which [Job.Handler] has what is called.
+const (
+	KindJob     = "job"     // a function of a program, by its name
+	KindCommand = "command" // with its arguments
+	KindHTTP    = "http"    // an address
+)
 
 // The outcomes of an attempt.
 const (

@@ -140,6 +140,8 @@ CREATE TABLE conch.job_ready (
     due     timestamptz NOT NULL,
     job     bigint NOT NULL,
     attempt int NOT NULL,                                          -- the one that is next
+    kind    "char" NOT NULL,                                       -- of the handler: see job_kind. A worker leaves alone what it cannot call
+    fenced  boolean NOT NULL,                                      -- as the job is
     PRIMARY KEY (queue, due, job)
 );
 CREATE TABLE conch.job_later (
@@ -193,7 +195,11 @@ CREATE INDEX job_operated_job ON conch.job_operated (job);
 
 -- job_wait is by how much a job of a priority goes behind the others.
 CREATE FUNCTION conch.job_wait(priority int) RETURNS interval LANGUAGE sql IMMUTABLE
-RETURN (ARRAY['0', '1min', '5min', '30min'])[priority + 1]::interval;
+RETURN make_interval(mins => (ARRAY[0, 1, 5, 30])[priority + 1]);
+
+-- job_kind is which kind of handler a job has: a function of a program, a command or an address.
+CREATE FUNCTION conch.job_kind(handler jsonb) RETURNS "char" LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN handler ? 'command' THEN 'c' WHEN handler ? 'http' THEN 'h' ELSE 'j' END::"char";
 
 -- job_start has a job begin at an instant: it is ready, or comes later. Workers are woken, once in a transaction for each queue.
 CREATE FUNCTION conch.job_start(job bigint, attempt int, run_at timestamptz, made_at timestamptz) RETURNS void
@@ -202,8 +208,8 @@ BEGIN
     IF run_at > now() THEN
         INSERT INTO conch.job_later (run_at, job, attempt, made_at) VALUES (job_start.run_at, job_start.job, job_start.attempt, job_start.made_at);
     ELSE
-        INSERT INTO conch.job_ready (queue, due, job, attempt)
-        SELECT j.queue, job_start.run_at + conch.job_wait(j.priority), j.id, job_start.attempt FROM conch.jobs j WHERE j.id = job_start.job;
+        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+        SELECT j.queue, job_start.run_at + conch.job_wait(j.priority), j.id, job_start.attempt, conch.job_kind(j.handler), j.fenced FROM conch.jobs j WHERE j.id = job_start.job;
     END IF;
     PERFORM pg_notify('conch_job', j.queue) FROM conch.jobs j WHERE j.id = job_start.job AND pg_notification_queue_usage() < 0.5;
 END $$;
@@ -231,14 +237,27 @@ BEGIN
     END LOOP;
 END $$;
 
--- job_add adds a job in the caller's own transaction, and returns its id; of a job whose key another one has that has not ended, that one's.
+-- job_legible reports whether people see all of a text, and cannot take it for another one, as Go's package internal/name has it: no character that shows nothing, no space at an
+-- end, and nothing written in an unusual way. In another encoding than UTF8 there is little of that.
+CREATE FUNCTION conch.job_legible(name text) RETURNS boolean LANGUAGE sql STABLE
+RETURN CASE WHEN name ~ '^[!-~]+( +[!-~]+)*$' OR getdatabaseencoding() <> 'UTF8' THEN true
+            ELSE name !~ '^ | $|[\u0001-\u001f\u007f-\u00a0\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]' AND name IS NFC NORMALIZED END;
+
+-- job_add adds a job in the caller's own transaction, and returns its id; of a job whose key another one has that has not ended, that one's. It raises CN023 if people
+-- could take a name for another one: then the job would wait for a worker, a lane or a key that is none.
 CREATE FUNCTION conch.job_add(queue text, handler text, args json DEFAULT '{}', run_at timestamptz DEFAULT NULL, priority int DEFAULT 1,
                               lane text DEFAULT NULL, key text DEFAULT NULL, retries int DEFAULT 3, timeout interval DEFAULT '1h', fenced boolean DEFAULT false) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     id     bigint := nextval('conch.jobs_id_seq');
     holder bigint;
+    odd    text := CASE WHEN NOT conch.job_legible(job_add.queue) THEN 'queue' WHEN NOT conch.job_legible(job_add.handler) THEN 'handler'
+                        WHEN NOT conch.job_legible(job_add.lane) THEN 'lane' WHEN NOT conch.job_legible(job_add.key) THEN 'key' END;
 BEGIN
+    IF odd IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN023', MESSAGE = format('the %s has a character that nobody sees, a space at an end, or one that is written in an unusual way', odd),
+            HINT = 'Workers compare names by their bytes: write it as the others do.';
+    END IF;
     IF key IS NOT NULL THEN
         LOOP
             INSERT INTO conch.job_keys (key, job) VALUES (job_add.key, id) ON CONFLICT DO NOTHING;
@@ -261,10 +280,11 @@ END $$;
 
 -- job_take takes up to so many jobs for a worker, first those that come later and are due. The caller fences the transaction with the
 -- token of its post. After a restore nothing is taken while jobs are held. A job that was due, or was added, before the server changed may have been done:
--- maybe_repeated. A delay that was made while the clock was ahead is over. Nothing is looked at that was due before an instant: a
--- worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them.
-CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int, since timestamptz DEFAULT '-infinity')
-RETURNS TABLE (job bigint, attempt int, queue text, due timestamptz, handler jsonb, args json, timeout interval, cron text, at timestamptz, scope text, leader bigint, maybe_repeated boolean)
+-- maybe_repeated. A delay that was made while the clock was ahead is over: now() may be older than one that was just made. Nothing is looked at that was due before an instant: a
+-- worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them. It says which kinds of handlers
+-- it calls, and whether it may take none but those that prove their attempts.
+CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int, since timestamptz DEFAULT '-infinity', kinds "char"[] DEFAULT '{c,h,j}', proving boolean DEFAULT false)
+RETURNS TABLE (job bigint, attempt int, queue text, due timestamptz, handler jsonb, args json, timeout interval, cron text, at timestamptz, scope text, leader bigint, fenced boolean, maybe_repeated boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -276,23 +296,23 @@ BEGIN
     WITH come AS (
         SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
     ), early AS (
-        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() LIMIT 1000 FOR UPDATE SKIP LOCKED
+        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED
     ), moved AS (
         DELETE FROM conch.job_later l USING (TABLE come UNION TABLE early) d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
     )
-    INSERT INTO conch.job_ready (queue, due, job, attempt)
-    SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt FROM moved m JOIN conch.jobs j ON j.id = m.job;
+    INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+    SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt, conch.job_kind(j.handler), j.fenced FROM moved m JOIN conch.jobs j ON j.id = m.job;
     RETURN QUERY
     WITH first AS (
         SELECT r.queue, r.due, r.job FROM unnest(job_take.queues) AS q(name) CROSS JOIN LATERAL (
-            SELECT * FROM conch.job_ready o WHERE o.queue = q.name AND o.due >= job_take.since ORDER BY o.due, o.job LIMIT job_take.most FOR UPDATE SKIP LOCKED) r
+            SELECT * FROM conch.job_ready o WHERE o.queue = q.name AND o.due >= job_take.since AND o.kind = ANY (job_take.kinds) AND (o.fenced OR NOT job_take.proving) ORDER BY o.due, o.job LIMIT job_take.most FOR UPDATE SKIP LOCKED) r
          ORDER BY r.due, r.job LIMIT job_take.most
     ), got AS (
         DELETE FROM conch.job_ready r USING first f WHERE r.queue = f.queue AND r.due = f.due AND r.job = f.job RETURNING r.job, r.attempt, r.due
     ), taken AS (
         INSERT INTO conch.job_taken (job, attempt, post, epoch, at) SELECT g.job, g.attempt, job_take.post, job_take.epoch, now() FROM got g
     )
-    SELECT g.job, g.attempt, j.queue, g.due, j.handler, j.args, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch,
+    SELECT g.job, g.attempt, j.queue, g.due, j.handler, j.args, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch, j.fenced,
            coalesce(coalesce(j.at, j.created_at) <= s.changed_at, false)
       FROM got g JOIN conch.jobs j ON j.id = g.job;
 END $$;
@@ -365,7 +385,8 @@ BEGIN
 END $$;
 
 -- job_end ends attempts, as a worker tells it: one that is over stays as it is, and is returned. So is one that a transaction holds; it is to be
--- told again. One that somebody has cancelled is not tried again, whatever is told.
+-- told again. One that somebody has cancelled is not tried again, whatever is told. A row that nobody has locked or changed since it was written (its xmax is 0) is deleted without
+-- being locked first, which is a twentieth of what a job writes to the WAL; if somebody locks it in between, the delete waits for as long as the caller lets it.
 CREATE FUNCTION conch.job_end(jobs bigint[], attempts int[], outcomes text[], errors text[], results json[], pauses float8[])
 RETURNS TABLE (job bigint, attempt int, held boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -377,9 +398,9 @@ BEGIN
         SELECT * FROM unnest(job_end.jobs, job_end.attempts, job_end.outcomes, job_end.errors, job_end.results, job_end.pauses)
                    AS u(job, attempt, outcome, error, result, pause)
     ), free AS (
-        SELECT t.job, t.attempt FROM conch.job_taken t JOIN told d ON t.job = d.job AND t.attempt = d.attempt FOR UPDATE OF t SKIP LOCKED
+        SELECT t.job FROM conch.job_taken t JOIN told d ON t.job = d.job AND t.attempt = d.attempt WHERE t.xmax <> 0 FOR UPDATE OF t SKIP LOCKED
     ), gone AS (
-        DELETE FROM conch.job_taken t USING free f WHERE t.job = f.job AND t.attempt = f.attempt RETURNING t.*
+        DELETE FROM conch.job_taken t USING told d WHERE t.job = d.job AND t.attempt = d.attempt AND (t.xmax = 0 OR t.job IN (SELECT f.job FROM free f)) RETURNING t.*
     ), ended AS (
         SELECT g.job, g.attempt, CASE WHEN g.cancel AND d.outcome <> 'done' THEN 'cancelled' ELSE d.outcome END AS outcome, g.post, g.at, d.error, d.result
           FROM gone g JOIN told d ON d.job = g.job AND d.attempt = g.attempt
@@ -551,8 +572,10 @@ END $$;
 -- cron_move carries out the moves of crons that stand where the leader believes, and of which no time lies ahead of the clock. It returns each
 -- cron that has moved, in a row without a time, and then what has become of its times. A time that has a row has had its job. All of them are written
 -- at once, since a thousand crons may be due in one second; only a time whose lane another job holds is looked at alone. A plan that does not know how
--- many they are compares each with each. The caller fences the transaction.
-CREATE FUNCTION conch.cron_move(moves jsonb, runs jsonb, scope text, epoch bigint)
+-- many they are compares each with each. They come as arrays, since to read them as JSON took longer than to write them; what few moves have, an adoption or a
+-- gap, does not. The caller fences the transaction.
+CREATE FUNCTION conch.cron_move(crons bigint[], was timestamptz[], wall timestamp[], adopted int[], newest int[], upto timestamptz[], upto_wall timestamp[], last timestamptz[], rest jsonb,
+                                run_crons bigint[], run_at timestamptz[], revisions int[], begins timestamptz[], scope text, epoch bigint)
 RETURNS TABLE (cron bigint, at timestamptz, outcome text, job bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -562,9 +585,10 @@ DECLARE
     r     record;
 BEGIN
     WITH m AS MATERIALIZED (
-        SELECT * FROM jsonb_to_recordset(moves) AS g(cron bigint, was timestamptz, wall timestamp, adopted int, newest int,
-               upto timestamptz, upto_wall timestamp, last timestamptz, adopt int, since timestamptz,
-               gap_from timestamptz, gap_to timestamptz, gap_count int, why text)
+        SELECT g.*, o.adopt, o.since, o.gap_from, o.gap_to, o.gap_count, o.why
+          FROM unnest(cron_move.crons, cron_move.was, cron_move.wall, cron_move.adopted, cron_move.newest, cron_move.upto, cron_move.upto_wall, cron_move.last)
+                   AS g(cron, was, wall, adopted, newest, upto, upto_wall, last)
+          LEFT JOIN jsonb_to_recordset(rest) AS o(cron bigint, adopt int, since timestamptz, gap_from timestamptz, gap_to timestamptz, gap_count int, why text) ON o.cron = g.cron
     ), done AS (
         UPDATE conch.crons c SET cursor_at = m.upto, cursor_wall = m.upto_wall, adopted = CASE WHEN m.adopt > 0 THEN m.adopt ELSE c.adopted END
           FROM m WHERE c.id = m.cron AND c.cursor_at IS NOT DISTINCT FROM m.was AND c.cursor_wall IS NOT DISTINCT FROM m.wall
@@ -580,7 +604,7 @@ BEGIN
     FOR r IN WITH due AS MATERIALIZED (
         SELECT u.*, nextval('conch.jobs_id_seq') AS job, v.definition AS d, v.definition->>'queue' AS queue,
                CASE WHEN v.definition->>'overlap' <> 'allow' THEN 'cron:' || (v.definition->>'name') END AS lane
-          FROM jsonb_to_recordset(runs) AS u(cron bigint, at timestamptz, revision int, begins timestamptz)
+          FROM unnest(cron_move.run_crons, cron_move.run_at, cron_move.revisions, cron_move.begins) AS u(cron, at, revision, begins)
           JOIN unnest(moved) AS m(id) ON m.id = u.cron JOIN conch.cron_revisions v ON v.cron = u.cron AND v.n = u.revision
     ), fresh AS (
         INSERT INTO conch.cron_runs (cron, at, outcome, job, revision, epoch, decided_at)
@@ -596,18 +620,22 @@ BEGIN
     ), free AS MATERIALIZED (
         SELECT u.* FROM new u LEFT JOIN lanes l ON l.job = u.job WHERE u.lane IS NULL OR l.job IS NOT NULL
     ), ready AS (
-        INSERT INTO conch.job_ready (queue, due, job, attempt)
-        SELECT u.queue, u.begins + conch.job_wait((u.d->>'priority')::int), u.job, 1 FROM free u WHERE u.begins <= now()
+        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+        SELECT u.queue, u.begins + conch.job_wait((u.d->>'priority')::int), u.job, 1, conch.job_kind(u.d->'handler'), coalesce((u.d->>'fenced')::boolean, false) FROM free u WHERE u.begins <= now()
     ), later AS (
         INSERT INTO conch.job_later (run_at, job, attempt) SELECT u.begins, u.job, 1 FROM free u WHERE u.begins > now()
     )
-    SELECT u.*, n.job IS NOT NULL AS new, f.job IS NOT NULL AS free FROM due u LEFT JOIN new n ON n.job = u.job LEFT JOIN free f ON f.job = u.job ORDER BY u.cron, u.at LOOP
+    SELECT u.cron, u.at, u.job, u.queue, u.lane, u.begins, CASE WHEN f.job IS NULL THEN u.d END AS d, n.job IS NOT NULL AS new, f.job IS NOT NULL AS free FROM due u LEFT JOIN new n ON n.job = u.job LEFT JOIN free f ON f.job = u.job ORDER BY u.cron, u.at LOOP
         IF r.free AND r.queue IS DISTINCT FROM told AND pg_notification_queue_usage() < 0.5 THEN
             PERFORM pg_notify('conch_job', r.queue);
             told := r.queue;
         END IF;
         IF r.free OR r.new AND conch.job_enter(r.job, 1, r.lane, r.begins, CASE WHEN r.d->>'overlap' = 'queue' THEN (r.d->>'waits')::int ELSE 0 END) THEN
-            RETURN QUERY SELECT r.cron, r.at, 'enqueued'::text, r.job;
+            cron := r.cron;
+            at := r.at;
+            outcome := 'enqueued';
+            job := r.job;
+            RETURN NEXT;
             CONTINUE;
         ELSIF r.new THEN
             DELETE FROM conch.jobs j WHERE j.id = r.job;
