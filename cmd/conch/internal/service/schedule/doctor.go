@@ -35,6 +35,7 @@ type facts struct {
 	zones   []pgstore.ZoneFault
 	slots   []pgstore.LastSlot
 	leaders map[string]leader
+	sample  time.Time // when the slot begins whose figures were recorded last; zero: none ever was
 }
 
 // examine looks at the crons, the queues and the slots. It changes nothing.
@@ -85,6 +86,9 @@ func (f *facts) gather(ctx context.Context, store *pgstore.Store, at pgmint.Conf
 	if f.depths, err = store.Depths(ctx); err != nil {
 		return err
 	}
+	if f.sample, _, err = store.NewestSample(ctx); err != nil {
+		return err
+	}
 	if f.slots, err = store.Slots(ctx, ""); err == nil && len(f.slots) > 0 {
 		f.leaders, _, err = leadersOf(ctx, at, store)
 	}
@@ -101,6 +105,7 @@ func judge(f facts) (found []doctor.Finding) {
 		found = append(doctor.About("crons", files), doctor.About("zones", judgeZones(f.zones)...)...)
 	}
 	found = append(found, doctor.About("crons", judgeCrons(f.crons, f.server.At)...)...)
+	found = append(found, doctor.About("samples", judgeSample(f.sample, f.server.At)...)...)
 	found = append(found, doctor.About("slots", judgeSlots(f.slots, f.leaders, f.server.At)...)...)
 	if f.server.Held {
 		found = append(found, doctor.About("queues", doctor.Warning(
@@ -132,6 +137,18 @@ func judgeCrons(all []pgstore.Listed, now time.Time) []doctor.Finding {
 	}
 	return []doctor.Finding{doctor.Warning(fmt.Sprintf("%s, such as %s", doctor.Count(count, "cron is run by nobody", "crons are run by nobody"), first),
 		"start a node whose file has [[crons]]; to have them retired, one whose file has none and a higher [schedule] version")}
+}
+
+// mostSilent is three times the longest slot that an aggregation may have.
+const mostSilent = 15 * time.Minute
+
+// judgeSample finds an aggregation that goes on no more.
+func judgeSample(newest, now time.Time) []doctor.Finding {
+	if newest.IsZero() || now.Sub(newest) < mostSilent {
+		return nil
+	}
+	return []doctor.Finding{doctor.Warning(fmt.Sprintf("the newest figures in conch.sample are of %s: nobody records any", newest.Format(time.RFC3339)),
+		`start a node whose file has a role with builtin = "aggregation"; if nobody is to record any, DELETE FROM conch.sample WHERE epoch IS NOT NULL`)}
 }
 
 // overdue says since when a leader has something to do with a cron; zero: it has nothing.
