@@ -111,8 +111,9 @@ func everything(t *testing.T, s *pgstore.Store) {
 	_, trimmed := s.Trim(t.Context(), leader, time.Now(), 0)
 	_, _, put := s.PutSamples(t.Context(), leader, pgstore.SampleSlot{Every: time.Hour, Keep: time.Hour, Now: time.Now()}, []pgstore.Sample{{Name: "conch_figure", Labels: map[string]string{"a": "b"}}})
 	_, _, newest := s.NewestSample(t.Context())
+	_, unused := s.Unused(t.Context(), []string{"q"})
 	_, passed := s.PassedOver(t.Context(), time.Hour)
-	if err := errors.Join(zones, server, held, released, slots, trimmed, put, newest, passed); err != nil {
+	if err := errors.Join(zones, server, held, released, slots, trimmed, put, newest, passed, unused); err != nil {
 		t.Error(err)
 	}
 }

@@ -27,6 +27,8 @@ type facts struct {
 	here    bool     // the configuration has crons or workers
 	filed   bool     // it declares crons
 	served  []string // the queues of its workers
+	adds    []string // the queues of its crons
+	unused  []string // those of its workers of which there is no recent job
 	server  pgstore.Server
 	crons   []pgstore.Listed
 	depths  []pgstore.Depth
@@ -55,6 +57,9 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	if f.here {
 		for _, w := range section.workers {
 			f.served = append(f.served, w.Queues...)
+		}
+		for _, c := range section.crons {
+			f.adds = append(f.adds, c.Queue)
 		}
 	}
 	if !f.here && store.Check(ctx) != nil {
@@ -89,6 +94,9 @@ func (f *facts) gather(ctx context.Context, store *pgstore.Store, at pgmint.Conf
 	if f.sample, _, err = store.NewestSample(ctx); err != nil {
 		return err
 	}
+	if f.unused, err = store.Unused(ctx, f.served); err != nil {
+		return err
+	}
 	if f.slots, err = store.Slots(ctx, ""); err == nil && len(f.slots) > 0 {
 		f.leaders, _, err = leadersOf(ctx, at, store)
 	}
@@ -112,7 +120,7 @@ func judge(f facts) (found []doctor.Finding) {
 			fmt.Sprintf("the database was restored: its rows of a backup were found at %s, and no job is taken since", f.server.Restored.Format(time.RFC3339)),
 			"look at conch jobs list, cancel what is not to be done again, then say conch jobs release"))...)
 	}
-	queues := judgeQueues(f.depths, f.served)
+	queues := append(judgeQueues(f.depths, f.served), f.judgeWorkers()...)
 	if len(queues) == 0 && f.here {
 		queues = []doctor.Finding{doctor.Well("no job waits for a worker for longer than a minute, and none is dead")}
 	}
@@ -212,6 +220,18 @@ func others(served []string, queue string) string {
 		return ""
 	}
 	return fmt.Sprintf(": the workers of this file serve %q", served)
+}
+
+// judgeWorkers finds queues that workers of the file serve, and that nobody seems to fill.
+func (f *facts) judgeWorkers() (found []doctor.Finding) {
+	for _, queue := range f.unused {
+		if slices.Contains(f.adds, queue) || slices.ContainsFunc(f.crons, func(c pgstore.Listed) bool { return c.Queue == queue }) {
+			continue
+		}
+		found = append(found, doctor.Warning(fmt.Sprintf("queue %q: workers of this file serve it, and neither a cron nor any of the newest %d jobs is of it", queue, pgstore.RecentJobs),
+			"if its jobs are to have another name, correct that in [[workers]]; else add the first one"))
+	}
+	return found
 }
 
 // judgeQueues finds queues from which nobody takes, and dead jobs.

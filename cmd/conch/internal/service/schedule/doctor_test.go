@@ -154,3 +154,22 @@ func TestSamplesAreJudged(t *testing.T) {
 		t.Errorf("got %+v", found)
 	}
 }
+
+// A queue that workers of the file serve, and that nobody fills, is told: one of the names may be wrong.
+func TestWorkersWithoutJobs(t *testing.T) {
+	t.Parallel()
+	base := pgtest.New(t)
+	conn := base.Connect(t)
+	pgtest.Exec(t, conn, `SELECT conch.job_add('added', 'work')`)
+	cfg, err := load(t, crons(base.URL, secondly+"queue = \"filled\"\n[[workers]]\nqueues = [\"filled\", \"added\", \"mial\"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for _, f := range examine(t.Context(), cfg) {
+		said += string(f.Status) + " " + f.Check + " " + f.Detail + "\n"
+	}
+	if strings.Count(said, "serve it, and neither") != 1 || !strings.Contains(said, `warn queues queue "mial": workers of this file serve it, and neither a cron nor any of the newest 10000 jobs is of it`) {
+		t.Errorf("it says\n%s", said)
+	}
+}
