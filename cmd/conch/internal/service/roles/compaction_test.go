@@ -128,6 +128,11 @@ func TestAggregation(t *testing.T) {
 	}
 	pgtest.Eventually(t, nodetest.Patience, "three slots", func() bool { return slots() >= 3 })
 	log.Says(t, "level=WARN", "not all figures could be recorded", "the books are out")
+	s.mu.Lock()
+	if n := len(s.slots[0]); n != 6 { // those of the service that has failed, of the scopes, and what Record adds
+		t.Errorf("the first slot has %v", s.slots[0])
+	}
+	s.mu.Unlock()
 	s.set(nil)
 	log.Says(t, "all figures are recorded again")
 	s.mu.Lock()

@@ -69,7 +69,8 @@ func (r *runner) Run(ctx context.Context, command []string, stdin []byte, t *sch
 	exit.Code = outcome.Code()
 	if err := outcome.Err(); err != nil {
 		exit.Says = strings.TrimSpace(strings.ToValidUTF8(string(said.last()), "?"))
-		if _, is := errors.AsType[cli.ExitError](err); !is || exit.Says == "" { // the code is said anyway
+		coded := outcome.Exit != nil && outcome.Exit.Signal == 0 && !errors.Is(err, keeper.ErrLate)
+		if !coded || exit.Says == "" { // the code itself is said anyway
 			exit.Says = strings.TrimSpace(err.Error() + "\n" + exit.Says)
 		}
 	}
