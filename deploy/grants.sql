@@ -174,6 +174,11 @@ GRANT EXECUTE ON FUNCTION
 -- Handlers, and programs that add jobs, do so in their own transactions: these run as the owner. A node is a member of fence.
 GRANT EXECUTE ON FUNCTION conch.job_add(text, text, json, timestamptz, int, text, text, int, interval, boolean), conch.job_done(bigint, int, json),
     conch.job_hold(bigint, int) TO :"fence";
+-- Figures. Programs add their own, under names that are not conch's, and nobody but a node takes any away.
+GRANT SELECT, INSERT, DELETE ON conch.sample TO :"node";
+GRANT EXECUTE ON FUNCTION conch.sample_put(interval, interval, timestamptz, bigint, text[], jsonb[], float8[], int) TO :"node";
+GRANT INSERT (at, name, labels, value) ON conch.sample TO :"fence";
+GRANT SELECT ON conch.sample TO :"observer";
 GRANT SELECT, INSERT, UPDATE ON conch.slots TO :"node";
 GRANT SELECT ON conch.slots TO :"observer";
 GRANT EXECUTE ON FUNCTION conch.slot_free(timestamptz, timestamptz, interval), conch.slot_end(text, uuid, int),

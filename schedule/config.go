@@ -113,7 +113,7 @@ func handler(c Cron) error {
 	f.Add(count != 1, "%d handlers: one of command, http and job", count)
 	if len(c.Command) > 0 {
 		_, err := exec.LookPath(c.Command[0])
-		f.Add(err != nil, "the command: %w", err)
+		f.Add(err != nil, "the command cannot be run on this machine: install it, or correct its name: %w", err)
 	}
 	if c.HTTP != "" {
 		u, err := url.Parse(c.HTTP)
@@ -121,6 +121,6 @@ func handler(c Cron) error {
 	}
 	f.Add(len(c.Args) > MostArgs, "args have %d bytes: %d at most", len(c.Args), MostArgs)
 	f.Add(strings.Contains(c.Args, "\x00") || strings.Contains(c.Args, `\u0000`), "args contain NUL, which Postgres cannot store")
-	f.Add(!json.Valid([]byte(c.Args)), "args are no JSON")
+	f.Add(!json.Valid([]byte(c.Args)) && !strings.Contains(c.Args, "\x00"), `args are no JSON: write a text such as '{"to": "a@example.com"}', or a table`)
 	return f.All()
 }

@@ -10,6 +10,7 @@
 //	Obey, Leader        carry such requests out, in the process that leads
 //	Advance, Below      raise epochs after a restore from a backup
 //	Forget              hide a scope that is no longer used
+//	Trimmer             delete old rows of the history
 //
 // # A request
 //

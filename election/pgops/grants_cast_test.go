@@ -90,7 +90,7 @@ func (c cast) lead(t *testing.T, node pgmint.Config, scope string, evicts bool, 
 		t.Fatal(err)
 	}
 	defer trimmer.Close()
-	_, _, err = trimmer.Trim(t.Context(), token, time.Now().Add(-time.Hour), 0)
+	_, err = trimmer.Trim(t.Context(), token, time.Now().Add(-time.Hour), 0)
 	try("node: trim the history", err)
 	if evicts {
 		c.evict(t, m, a, token, try)

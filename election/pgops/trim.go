@@ -36,17 +36,27 @@ func (t *Trimmer) Close() {
 // mostTrimmed is how many rows of a table are deleted in one transaction.
 const mostTrimmed = 1000
 
+// Trimmed is what one transaction has deleted.
+type Trimmed struct {
+	History  int   // rows of the history
+	Requests int   // to leaders, that have ended
+	Next     int64 // the id to go on after
+	More     bool  // there may be more
+}
+
 // Trim deletes some rows from before an instant, and nothing from after the database's clock: of the history those whose ids come next after one. What a scope's last term has
-// written stays. It returns the id to go on after, and whether there may be more. The error wraps [fence.ErrStale] if the token is over: then nothing is deleted.
-func (t *Trimmer) Trim(ctx context.Context, token fence.Token, before time.Time, after int64) (next int64, more bool, err error) {
-	var gone int
+// written stays. The error wraps [fence.ErrStale] if the token is over: then nothing is deleted.
+func (t *Trimmer) Trim(ctx context.Context, token fence.Token, before time.Time, after int64) (done Trimmed, err error) {
 	var batch pgx.Batch
 	batch.Queue(pg.Durable)
-	batch.Queue(`SELECT gone, upto FROM conch.history_trim($1, $2, $3)`, before, after, mostTrimmed).QueryRow(func(row pgx.Row) error { return row.Scan(&gone, &next) })
+	batch.Queue(`SELECT gone, requests, upto FROM conch.history_trim($1, $2, $3)`, before, after, mostTrimmed).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&done.History, &done.Requests, &done.Next)
+	})
 	pgfence.Queue(&batch, token)
 	err = pg.Confirmed(t.conn, func() error { return t.conn.SendBatch(ctx, &batch).Close() })
 	if err := pgfence.Stale(err); err != nil {
-		return 0, false, err
+		return Trimmed{}, err
 	}
-	return next, next > 0 || gone >= mostTrimmed, nil
+	done.More = done.Next > 0 || max(done.History, done.Requests) >= mostTrimmed
+	return done, nil
 }

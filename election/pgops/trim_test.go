@@ -55,22 +55,22 @@ func TestTrim(t *testing.T) {
 	before, all := time.Now().Add(-90*24*time.Hour), left()
 	stale := won[0].Token
 	stale.Epoch++
-	if _, _, err := trimmer.Trim(t.Context(), stale, before, 0); !errors.Is(err, fence.ErrStale) || left() != all {
+	if _, err := trimmer.Trim(t.Context(), stale, before, 0); !errors.Is(err, fence.ErrStale) || left() != all {
 		t.Errorf("with a stale token: %v, and left are %s", err, left())
 	}
 	says := ""
-	for next, more := int64(0), true; more; {
-		if next, more, err = trimmer.Trim(t.Context(), won[0].Token, before, next); err != nil {
+	for done := (pgops.Trimmed{More: true}); done.More; {
+		if done, err = trimmer.Trim(t.Context(), won[0].Token, before, done.Next); err != nil {
 			t.Fatal(err)
 		}
-		says += fmt.Sprint(next > 0, " ", left(), "; ")
+		says += fmt.Sprint(done.Next > 0, " ", done.History, done.Requests, " ", left(), "; ")
 	}
-	const some, rest = "true 500 idle1acquired idle1failed often1acquired often1released often2acquired often2lost young1acquired young2acquired 2; ",
-		"false 0 idle1acquired idle1failed often2acquired often2lost young1acquired young2acquired 2; "
+	const some, rest = "true 1000 1 500 idle1acquired idle1failed often1acquired often1released often2acquired often2lost young1acquired young2acquired 2; ",
+		"false 502 0 0 idle1acquired idle1failed often2acquired often2lost young1acquired young2acquired 2; "
 	if says != some+rest {
 		t.Errorf("left are\n%s, want\n%s", says, some+rest)
 	}
-	if _, _, err = trimmer.Trim(t.Context(), won[0].Token, time.Now().Add(24*time.Hour), 0); err != nil || left() != "0 idle1acquired idle1failed often2acquired often2lost young2acquired 1" {
+	if _, err = trimmer.Trim(t.Context(), won[0].Token, time.Now().Add(24*time.Hour), 0); err != nil || left() != "0 idle1acquired idle1failed often2acquired often2lost young2acquired 1" {
 		t.Errorf("with a clock that is ahead: %v, and left are %s", err, left())
 	}
 }

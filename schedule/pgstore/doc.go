@@ -30,4 +30,9 @@
 // Programs that several machines call at the same times, as from their crontabs, need no cron here: the one that leads the scope of the program calls
 // [Store.BeginSlot], which takes a slot of time for it unless the last one was taken less than nine tenths of a slot ago, and [Store.EndSlot] when it is
 // done. The row of the scope in conch.slots says who has the slot.
+//
+// # Samples
+//
+// One leader writes figures of the whole cluster once in each slot of time by [Store.PutSamples], which deletes what is too old, too. Programs add their own by
+// an INSERT into conch.sample. The newest sample is the one with the highest id.
 package pgstore

@@ -143,6 +143,22 @@ type Depth struct {
 	Wait  time.Duration // of the first one that a worker may take; 0: none waits
 }
 
+// RecentJobs is how many jobs [Store.Unused] looks at.
+const RecentJobs = 10_000
+
+// Unused returns those of some queues of which none of the newest jobs is.
+func (s *Store) Unused(ctx context.Context, queues []string) ([]string, error) {
+	if len(queues) == 0 {
+		return nil, nil
+	}
+	rows, err := s.pools.Readers.Query(ctx, `SELECT q.queue FROM pg_catalog.unnest($1::text[]) AS q(queue)
+		EXCEPT SELECT j.queue FROM (SELECT queue FROM conch.jobs ORDER BY id DESC LIMIT $2) j ORDER BY 1`, queues, RecentJobs)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
 // Depths counts the jobs that have not ended.
 func (s *Store) Depths(ctx context.Context) ([]Depth, error) {
 	rows, err := s.pools.Readers.Query(ctx, `

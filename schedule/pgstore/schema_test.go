@@ -36,7 +36,7 @@ func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
 	if err := s.Check(t.Context()); !errors.As(err, &schema) || schema.Version != 0 {
 		t.Errorf("without tables: %v, want a VersionError", err)
 	}
-	if n := scan[int](t, conn, `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'conch' AND c.relname ~ '^(cron|job|slot)'`); n != 0 {
+	if n := scan[int](t, conn, `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'conch' AND c.relname ~ '^(cron|job|sample|slot)'`); n != 0 {
 		t.Errorf("%d things are left", n)
 	}
 	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
@@ -71,7 +71,7 @@ func TestWhatIsPromisedIsDurable(t *testing.T) {
 	pgtest.Durable(t, func(t *testing.T, _ *pgtest.DB, cfg pg.Config) {
 		t.Helper()
 		everything(t, open(t, cfg))
-	}, "UPDATE cron_file", "UPDATE crons", "INSERT job_taken", "INSERT job_attempts", "INSERT job_operations", "UPDATE job_operations", "INSERT slots", "UPDATE slots")
+	}, "UPDATE cron_file", "UPDATE crons", "INSERT job_taken", "INSERT job_attempts", "INSERT job_operations", "UPDATE job_operations", "INSERT slots", "UPDATE slots", "INSERT sample")
 }
 
 // everything runs each kind of statement.
@@ -108,8 +108,12 @@ func everything(t *testing.T, s *pgstore.Store) {
 	_, held := s.Held(t.Context())
 	_, released := s.Release(t.Context())
 	_, slots := s.Slots(t.Context(), "")
-	_, _, trimmed := s.Trim(t.Context(), leader, time.Now(), 0)
-	if err := errors.Join(zones, server, held, released, slots, trimmed); err != nil {
+	_, trimmed := s.Trim(t.Context(), leader, time.Now(), 0)
+	_, _, put := s.PutSamples(t.Context(), leader, pgstore.SampleSlot{Every: time.Hour, Keep: time.Hour, Now: time.Now()}, []pgstore.Sample{{Name: "conch_figure", Labels: map[string]string{"a": "b"}}})
+	_, _, newest := s.NewestSample(t.Context())
+	_, unused := s.Unused(t.Context(), []string{"q"})
+	_, passed := s.PassedOver(t.Context(), time.Hour)
+	if err := errors.Join(zones, server, held, released, slots, trimmed, put, newest, passed, unused); err != nil {
 		t.Error(err)
 	}
 }

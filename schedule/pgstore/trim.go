@@ -18,16 +18,19 @@ var _ schedule.Trimmer = (*Store)(nil)
 const mostTrimmed = 1000
 
 // Trim implements [schedule.Trimmer].
-func (s *Store) Trim(ctx context.Context, t fence.Token, before time.Time, after int64) (next int64, more bool, err error) {
+func (s *Store) Trim(ctx context.Context, t fence.Token, before time.Time, after int64) (done schedule.Trimmed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var gone int
+	var most int
 	var batch pgx.Batch
 	batch.Queue(pg.Durable)
-	batch.Queue(`SELECT gone, upto FROM conch.schedule_trim($1, $2, $3)`, before, after, mostTrimmed).QueryRow(func(row pgx.Row) error { return row.Scan(&gone, &next) })
+	batch.Queue(`SELECT ended, runs, others, gone, upto FROM conch.schedule_trim($1, $2, $3)`, before, after, mostTrimmed).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&done.Jobs, &done.Runs, &done.Others, &most, &done.Next)
+	})
 	pgfence.Queue(&batch, t)
 	if err := translate(s.pools.Commit(ctx, &batch)); err != nil {
-		return 0, false, err
+		return schedule.Trimmed{}, err
 	}
-	return next, next > 0 || gone >= mostTrimmed, nil
+	done.More = done.Next > 0 || most >= mostTrimmed
+	return done, nil
 }

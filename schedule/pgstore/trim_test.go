@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
@@ -46,7 +47,7 @@ func TestTrim(t *testing.T) {
 	before := time.Now().Add(-30 * 24 * time.Hour)
 	stale := leader
 	stale.Epoch = 9
-	if _, _, err := s.Trim(t.Context(), stale, before, 0); !errors.Is(err, fence.ErrStale) {
+	if _, err := s.Trim(t.Context(), stale, before, 0); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("with a stale token: %v", err)
 	}
 	left := func() string {
@@ -60,11 +61,11 @@ func TestTrim(t *testing.T) {
 	if got := left(); got != all {
 		t.Errorf("a stale token has left\n%s, want\n%s", got, all)
 	}
-	if next, more, err := s.Trim(t.Context(), leader, time.Now().Add(-100*24*time.Hour), 0); next != 0 || more || err != nil || left() != strings.Replace(all, " lives60", "", 1) {
-		t.Errorf("nothing is old enough, but what its leader has given up: %d, %v, %v, %s", next, more, err, left())
+	if done, err := s.Trim(t.Context(), leader, time.Now().Add(-100*24*time.Hour), 0); done != (schedule.Trimmed{Runs: 1}) || err != nil || left() != strings.Replace(all, " lives60", "", 1) {
+		t.Errorf("nothing is old enough, but what its leader has given up: %+v, %v, %s", done, err, left())
 	}
-	if next, more, err := s.Trim(t.Context(), leader, before, 0); next != 0 || more || err != nil {
-		t.Errorf("it goes on after %d, %v, %v", next, more, err)
+	if done, err := s.Trim(t.Context(), leader, before, 0); done != (schedule.Trimmed{Jobs: 3, Runs: 2, Others: 4}) || err != nil {
+		t.Errorf("deleted are %+v, %v", done, err)
 	}
 	const want = "4 5 6 7 8 9 | 4 5 8 | going20 going60 lives20 | 1 | going1 going2 gone2 lives2 | 0"
 	if got := left(); got != want {
@@ -84,12 +85,12 @@ func TestTrimIsBounded(t *testing.T) {
 	run(t, conn, `INSERT INTO conch.cron_gaps SELECT 1, now(), now(), 1, 'late', 1, now() - interval '60 days' FROM generate_series(1, 2500)`)
 	run(t, conn, `INSERT INTO conch.cron_gaps SELECT 1, now(), now(), 1, 'late', 1, now() + interval '1 hour'`) // young
 	before, says := time.Now().Add(24*time.Hour), ""
-	for next, more := int64(0), true; more && len(says) < 100; {
+	for done := (schedule.Trimmed{More: true}); done.More && len(says) < 100; {
 		var err error
-		if next, more, err = s.Trim(t.Context(), leader, before, next); err != nil {
+		if done, err = s.Trim(t.Context(), leader, before, done.Next); err != nil {
 			t.Fatal(err)
 		}
-		says += fmt.Sprint(next, " ", scan[int](t, conn, `SELECT count(*) FROM conch.jobs`), " ", scan[int](t, conn, `SELECT count(*) FROM conch.cron_gaps`), "; ")
+		says += fmt.Sprint(done.Next, " ", scan[int](t, conn, `SELECT count(*) FROM conch.jobs`), " ", scan[int](t, conn, `SELECT count(*) FROM conch.cron_gaps`), "; ")
 	}
 	if want := "1000 1500 1501; 0 1200 501; 1000 1200 1; 0 1200 1; "; says != want {
 		t.Errorf("it went on after ids, with so many jobs and gaps left: %s, want %s", says, want)

@@ -37,7 +37,7 @@ var parser = cron.MustNewParser(cron.SecondOptional | cron.Minute | cron.Hour | 
 
 var (
 	errReboot  = errors.New("@reboot: several nodes have no common start; leave it to each one's own cron")
-	errNever   = errors.New("this schedule is never due")
+	errNever   = errors.New("this schedule is never due, since no month has such a day: correct the day or the month")
 	lastOfWeek = regexp.MustCompile(`(?i)\b([0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)L(,|$)`)
 )
 
@@ -95,7 +95,7 @@ func load(timezone string) (*time.Location, error) {
 	}
 	place, err := time.LoadLocation(timezone)
 	if err != nil {
-		return nil, fmt.Errorf("the time zone %q: %w", timezone, err)
+		return nil, fmt.Errorf("the time zone %q is not in this machine's zone data: want a name such as UTC or Europe/Berlin, and tzdata installed", timezone)
 	}
 	places.Store(timezone, place)
 	return place, nil

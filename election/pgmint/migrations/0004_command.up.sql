@@ -30,13 +30,12 @@ CREATE TRIGGER announce_command AFTER INSERT OR UPDATE OF state ON conch.command
     EXECUTE FUNCTION conch.announce_command();
 
 -- history_trim deletes what was written before an instant, up to so many rows of each: requests that have ended, and of the history the rows of the next ids after one, but
--- not what a scope's last term has written. It returns how many it was, and the id to go on after; 0: it has seen all that is old enough. It has its owner's
+-- not what a scope's last term has written. It returns how many of each it was, and the id to go on after; 0: it has seen all that is old enough. It has its owner's
 -- rights: a node may add to the history, and not choose what to delete from it.
-CREATE FUNCTION conch.history_trim(before timestamptz, after bigint, most int, OUT gone int, OUT upto bigint)
+CREATE FUNCTION conch.history_trim(before timestamptz, after bigint, most int, OUT gone int, OUT requests int, OUT upto bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     old bigint[];
-    n   int;
 BEGIN
     before := least(before, now());
     WITH next AS MATERIALIZED (SELECT h.id, h.scope, h.at < before AS old FROM conch.leadership_history h WHERE h.id > after ORDER BY h.id LIMIT most)
@@ -47,7 +46,6 @@ BEGIN
     DELETE FROM conch.leadership_history h WHERE h.id = ANY (old);
     GET DIAGNOSTICS gone = ROW_COUNT;
     DELETE FROM conch.command c WHERE c.id = ANY (ARRAY(SELECT x.id FROM conch.command x WHERE x.done_at < before ORDER BY x.id LIMIT most));
-    GET DIAGNOSTICS n = ROW_COUNT;
-    gone := greatest(gone, n);
+    GET DIAGNOSTICS requests = ROW_COUNT;
 END $$;
 REVOKE ALL ON FUNCTION conch.history_trim(timestamptz, bigint, int) FROM PUBLIC;

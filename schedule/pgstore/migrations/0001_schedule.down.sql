@@ -1,3 +1,5 @@
+DROP FUNCTION conch.sample_put(interval, interval, timestamptz, bigint, text[], jsonb[], float8[], int);
+DROP TABLE conch.sample;
 DROP FUNCTION conch.cron_move, conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
     conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text), conch.job_progress(bigint[], int[], text[]),
     conch.job_end(bigint[], int[], text[], text[], json[], float8[]), conch.job_again(bigint, int, text, text, interval),

@@ -502,9 +502,9 @@ END $$;
 
 -- schedule_trim deletes what is of use to nobody any more, up to so many rows of a kind: jobs that have ended before an instant, of the next ids after one,
 -- with their attempts; operations; and what is known of the times of crons: gaps, rows that their leader has given up, and all of those that are retired. It returns how
--- many it was, and the id to go on after; 0: it has seen all jobs that are old enough. What is open, dead or young stays: it has its owner's rights, so
--- that a node has none to delete it.
-CREATE FUNCTION conch.schedule_trim(before timestamptz, after bigint, most int, OUT gone int, OUT upto bigint)
+-- many of each it was, the most of one kind, and the id to go on after; 0: it has seen all jobs that are old enough. What is open, dead or young stays: it has its
+-- owner's rights, so that a node has none to delete it.
+CREATE FUNCTION conch.schedule_trim(before timestamptz, after bigint, most int, OUT ended int, OUT runs int, OUT others int, OUT gone int, OUT upto bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     old bigint[];
@@ -521,12 +521,15 @@ BEGIN
     DELETE FROM conch.job_attempts a WHERE a.job = ANY (old);
     DELETE FROM conch.job_operated e WHERE e.job = ANY (old);
     DELETE FROM conch.jobs j WHERE j.id = ANY (old);
-    GET DIAGNOSTICS gone = ROW_COUNT;
+    GET DIAGNOSTICS ended = ROW_COUNT;
+    gone := ended;
+    others := 0;
     IF upto = 0 THEN -- an operation says of a job that it was discarded, so it stays until its jobs have been seen
         DELETE FROM conch.job_operated e USING (
             SELECT x.operation, x.job FROM conch.job_operated x JOIN conch.job_operations p ON p.id = x.operation
              WHERE p.ended_at < before - interval '1 day' LIMIT most) o WHERE e.operation = o.operation AND e.job = o.job;
         GET DIAGNOSTICS n = ROW_COUNT;
+        others := n;
         gone := greatest(gone, n);
         DELETE FROM conch.job_operations p WHERE p.ended_at < before - interval '1 day' AND NOT EXISTS (SELECT FROM conch.job_operated e WHERE e.operation = p.id);
     END IF;
@@ -535,15 +538,17 @@ BEGIN
           CROSS JOIN LATERAL (SELECT * FROM conch.cron_runs a WHERE a.cron = c.id
                                  AND a.at <= CASE WHEN c.retired AND c.adopted = c.newest AND v.since < before THEN 'infinity' ELSE c.floor_at END ORDER BY a.at LIMIT most) x
          LIMIT most) o WHERE r.cron = o.cron AND r.at = o.at;
-    GET DIAGNOSTICS n = ROW_COUNT;
-    gone := greatest(gone, n);
+    GET DIAGNOSTICS runs = ROW_COUNT;
+    gone := greatest(gone, runs);
     DELETE FROM conch.cron_gaps g WHERE g.ctid = ANY (ARRAY(SELECT x.ctid FROM conch.cron_gaps x WHERE x.noted_at < before LIMIT most));
     GET DIAGNOSTICS n = ROW_COUNT;
+    others := others + n;
     gone := greatest(gone, n);
     DELETE FROM conch.cron_revisions v USING (
         SELECT x.cron, x.n FROM conch.crons c JOIN conch.cron_revisions x ON x.cron = c.id AND x.n < c.adopted
           JOIN conch.cron_revisions f ON f.cron = x.cron AND f.n = x.n + 1 WHERE f.since < before LIMIT most) o WHERE v.cron = o.cron AND v.n = o.n;
     GET DIAGNOSTICS n = ROW_COUNT;
+    others := others + n;
     gone := greatest(gone, n);
 END $$;
 REVOKE ALL ON FUNCTION conch.schedule_trim(timestamptz, bigint, int) FROM PUBLIC;
@@ -673,4 +678,40 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY SELECT cron_run.cron, cron_run.at, 'enqueued'::text, cron_run.job;
+END $$;
+
+-- Figures over time: those of conch itself, which the leader of the aggregation writes in each slot, and what programs add of their own. The newest is the
+-- one with the highest id, whatever the clock was.
+CREATE TABLE conch.sample (
+    id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at     timestamptz NOT NULL DEFAULT now(),                     -- of conch's own: when the slot begins
+    name   text COLLATE "C" NOT NULL
+           CONSTRAINT "a name has letters, digits and _, 200 at most" CHECK (name ~ '^[a-zA-Z_][a-zA-Z0-9_]{0,199}$'),
+    labels jsonb NOT NULL DEFAULT '{}'
+           CONSTRAINT "labels are an object of 4096 bytes at most" CHECK (jsonb_typeof(labels) = 'object' AND octet_length(labels::text) <= 4096),
+    value  float8 NOT NULL,
+    epoch  bigint,                                                 -- of the leader that has written it; null: a program has added it
+    CONSTRAINT "names that begin with conch_ are conch's own" CHECK (epoch IS NOT NULL OR NOT starts_with(name, 'conch_'))
+);
+CREATE UNIQUE INDEX sample_key ON conch.sample (at, name, ((labels::text) COLLATE "C"));
+
+-- sample_put writes the figures of the slot that it is now, unless it was the last that was written, and deletes up to so many samples that are older than
+-- keep by the database's clock and by the leader's. It returns how many it has written, and how long the slot lasts. What the slot has from a time at
+-- which the clock was ahead is replaced. The caller fences the transaction.
+CREATE FUNCTION conch.sample_put(every interval, keep interval, wall timestamptz, epoch bigint, names text[], labels jsonb[], vals float8[], most int,
+                                 OUT written int, OUT rest interval)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    slot timestamptz := date_bin(sample_put.every, now(), 'epoch');
+BEGIN
+    written := 0;
+    rest := slot + sample_put.every - clock_timestamp();
+    IF slot IS DISTINCT FROM (SELECT s.at FROM conch.sample s WHERE s.epoch IS NOT NULL ORDER BY s.id DESC LIMIT 1) THEN
+        DELETE FROM conch.sample s WHERE s.at = slot AND s.epoch IS NOT NULL;
+        INSERT INTO conch.sample (at, name, labels, value, epoch)
+        SELECT slot, u.name, u.labels, u.value, sample_put.epoch FROM unnest(sample_put.names, sample_put.labels, sample_put.vals) AS u(name, labels, value);
+        GET DIAGNOSTICS written = ROW_COUNT;
+    END IF;
+    DELETE FROM conch.sample s WHERE s.id = ANY (ARRAY(
+        SELECT x.id FROM conch.sample x WHERE x.at < least(now(), sample_put.wall) - sample_put.keep ORDER BY x.at LIMIT sample_put.most));
 END $$;

@@ -43,6 +43,7 @@
 //  2. A line in service.go there, and in service_noevm.go if it needs nothing of go-ethereum. Its commands are a second line.
 //  3. If each node has work, whether it leads something or not, its section is a config.Everywhere; if nodes of it talk with
 //     each other, a peers.User, and peers.Of says who they are. A flag of conch status is a cli.View.
+//     What its tables keep for too long is for a [Compactor], and what the database says of the whole cluster for [Measured].
 //  4. Tests: web/webtest compares its answers with its part of the API document, config/configtest reads its table, nodetest
 //     waits for its log.
 //  5. Package arch refuses a frame that knows the service, and a service that knows another.

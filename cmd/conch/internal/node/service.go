@@ -83,6 +83,7 @@ type Frame struct {
 	Accounts     *Accounts          // that one service keeps for all
 	Board        *web.Board         // what the services tell on /v1/events
 	Ground       *Ground            // the network of this node, which one service has
+	Services     func() []Service   // all of them, once they are open: for what they may be besides (upkeep.go)
 }
 
 // Plain is a service that does nothing. Embed it, and write the methods that differ.
@@ -120,6 +121,7 @@ func (n *Node) open() *services {
 	frame := Frame{
 		ID: n.id, Log: n.log, Over: n.over, ElectorsOver: n.electorsOver, Hurry: n.hurry, Go: n.calls.Go, Blocked: n.meters.Blocked,
 		Accounts: new(Accounts), Board: n.board, Ground: new(Ground),
+		Services: func() []Service { return s.all },
 	}
 	if n.cfg.UsesDatabase() {
 		frame.Database = &n.cfg.Database

@@ -2,7 +2,12 @@ package roles
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -19,38 +24,80 @@ const (
 	compactLull  = 200 * time.Millisecond // between two transactions
 )
 
-// compact deletes rows of the history that are older than that, a little at a time, and requests to leaders that have ended.
+// compact has each service delete what is older than that, or move it out of the way, a little at a time. One that fails keeps no other from it.
 func (s *service) compact(door fence.Door, keep time.Duration) node.Work {
 	return func(ctx context.Context, l election.Leadership) error {
 		for rest := compactFirst; pause.For(ctx, rest) == nil; {
 			rest = compactEvery
-			if err := s.compactOnce(ctx, door, l.Gate, keep); err != nil && ctx.Err() == nil {
+			gone, err := s.compactOnce(ctx, door, l.Gate, keep)
+			if ctx.Err() != nil {
+				return nil
+			}
+			s.frame.Log.LogAttrs(ctx, slog.LevelInfo, "the tables are compacted", counted(gone)...)
+			if err != nil {
 				rest = compactAgain
-				s.frame.Log.Warn("the history could not be compacted, and it is tried again", slog.Any("error", err))
+				s.frame.Log.Warn("not all tables could be compacted, and it is tried again", slog.Any("error", err))
 			}
 		}
 		return nil
 	}
 }
 
-func (s *service) compactOnce(ctx context.Context, door fence.Door, gate *fence.Gate, keep time.Duration) error {
-	t, err := pgops.OpenTrimmer(ctx, *s.frame.Database)
-	if err != nil {
-		return err
+// counted names each kind of rows with its count.
+func counted(gone map[string]int) (all []slog.Attr) {
+	for _, kind := range slices.Sorted(maps.Keys(gone)) {
+		all = append(all, slog.Int(kind, gone[kind]))
 	}
-	defer t.Close()
-	before := time.Now().Add(-keep)
-	for after, more := int64(0), true; more; {
-		err := gate.Do(ctx, door, 0, func(ctx context.Context, token fence.Token) (err error) {
-			after, more, err = t.Trim(ctx, token, before, after)
+	return all
+}
+
+func (s *service) compactOnce(ctx context.Context, door fence.Door, gate *fence.Gate, keep time.Duration) (gone map[string]int, err error) {
+	gone = map[string]int{}
+	for _, one := range s.frame.Services() {
+		if c, is := one.(node.Compactor); is {
+			err = errors.Join(err, compactAll(ctx, door, gate, keep, c, gone))
+		}
+	}
+	return gone, err
+}
+
+// compactAll goes through what one service has, a transaction at a time, and adds up what is gone.
+func compactAll(ctx context.Context, door fence.Door, gate *fence.Gate, keep time.Duration, c node.Compactor, gone map[string]int) error {
+	for after, more := "", true; more; more = after != "" {
+		err := gate.Do(ctx, door, 0, func(ctx context.Context, token fence.Token) error {
+			some, next, err := c.Compact(ctx, token, keep, after)
+			for kind, n := range some {
+				gone[kind] += n
+			}
+			after = next
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if pause.For(ctx, compactLull) != nil {
-			return nil
+		if err := pause.For(ctx, compactLull); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// Compact implements node.Compactor: it deletes what scopes have done, and requests to leaders that have ended.
+func (s *service) Compact(ctx context.Context, token fence.Token, keep time.Duration, after string) (gone map[string]int, next string, err error) {
+	from := int64(0)
+	if after != "" {
+		if from, err = strconv.ParseInt(after, 10, 64); err != nil {
+			return nil, "", fmt.Errorf("no place in the history: %w", err) // cannot happen: it is what this has returned
+		}
+	}
+	t, err := pgops.OpenTrimmer(ctx, *s.frame.Database)
+	if err != nil {
+		return nil, "", err
+	}
+	defer t.Close()
+	done, err := t.Trim(ctx, token, time.Now().Add(-keep), from)
+	if done.More {
+		next = strconv.FormatInt(done.Next, 10)
+	}
+	return map[string]int{"leadership_history": done.History, "requests": done.Requests}, next, err
 }

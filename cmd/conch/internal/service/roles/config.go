@@ -23,19 +23,35 @@ type Job struct {
 	DB      string        // what it gets as CONCH_DB_URL: a URL, or none; empty: the node's. It may have a password
 	User    string        // whom it runs as; empty: the node's user
 	HTTP    string        // gets POST …/start when leading begins, …/stop when it ends; may have a password
-	Builtin string        // builtinLog or builtinCompaction
-	Keep    time.Duration // of builtinCompaction: how long the history is kept
+	Builtin string        // one of builtins
+	Keep    time.Duration // of builtinCompaction and builtinAggregation: for how long rows are kept
+	Every   time.Duration // of builtinAggregation: the length of a slot
 }
 
 // The built-in roles.
 const (
-	builtinLog        = "log"        // it logs a line each second, for trials
-	builtinCompaction = "compaction" // it deletes old rows of the history
+	builtinLog         = "log"         // it logs a line each second, for trials
+	builtinCompaction  = "compaction"  // it deletes old rows of all services, or moves them out of the way
+	builtinAggregation = "aggregation" // it writes down figures of the whole cluster
 )
 
+// builtin is what one may be told.
+type builtin struct {
+	keep, least   time.Duration // for how long rows are kept by default, and at least; 0: it keeps none
+	every         time.Duration // the length of a slot by default; 0: it has none
+	needsDatabase string        // why; empty: it needs none
+}
+
+var builtins = map[string]builtin{
+	builtinLog:         {},
+	builtinCompaction:  {keep: 90 * 24 * time.Hour, least: 24 * time.Hour, needsDatabase: "has no history"},
+	builtinAggregation: {keep: 48 * time.Hour, least: time.Hour, every: 15 * time.Second, needsDatabase: "has nowhere to keep figures"},
+}
+
+// The length of a slot.
 const (
-	defaultKeep = 90 * 24 * time.Hour
-	leastKeep   = 24 * time.Hour
+	leastEvery = time.Second
+	mostEvery  = 5 * time.Minute // conch doctor warns of an aggregation that has done nothing for three times as long
 )
 
 // Table implements config.Section.
@@ -56,6 +72,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 			keys := d.Role(&r)
 			maps.Copy(keys, map[string]config.Setter{
 				"command": d.Command(&job.Command), "cmd_db": d.Word(&job.DB), "user": d.Word(&job.User), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin), "keep": d.Span(&job.Keep),
+				"every": d.Span(&job.Every),
 			})
 			d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)
 			if why := name.Fault(r.Name); why != "" && r.Scope != "" {
@@ -71,7 +88,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 
 // Validate implements config.Section.
 func (s *Section) Validate(d *config.Decoder, c config.Config) {
-	names := map[string]int{}
+	names, once := map[string]int{}, map[string]int{}
 	for i, r := range s.roles {
 		place := fmt.Sprintf("%s[%d]", s.Table(), i)
 		if r.Scope == "" {
@@ -88,8 +105,15 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 			d.Fault(place+".never", "%q is this node, which is standalone, so nobody could lead the role: take the name out, or the role", c.Election.ID)
 		}
 		validateJob(d, place, r)
-		if job, _ := r.Does.(Job); job.Builtin == builtinCompaction && c.Node.Standalone {
-			d.Fault(place+".builtin", "a standalone node has no history: take the role out, or give the node a database")
+		job, _ := r.Does.(Job)
+		if why := builtins[job.Builtin].needsDatabase; why != "" {
+			if c.Node.Standalone {
+				d.Fault(place+".builtin", "a standalone node %s: take the role out, or give the node a database", why)
+			}
+			if first, taken := once[job.Builtin]; taken {
+				d.Fault(place+".builtin", "roles[%d] is %q already, for the whole database: take one of them out", first, job.Builtin)
+			}
+			once[job.Builtin] = i
 		}
 	}
 }
@@ -119,17 +143,30 @@ func validateJob(d *config.Decoder, place string, r config.Role) {
 	}
 	if job.Builtin != "" {
 		kinds++
-		if job.Builtin != builtinLog && job.Builtin != builtinCompaction {
-			d.Fault(place+".builtin", "%q is not built in: there are %q and %q", job.Builtin, builtinLog, builtinCompaction)
+		if _, known := builtins[job.Builtin]; !known {
+			d.Fault(place+".builtin", "%q is not built in: there are %q", job.Builtin, slices.Sorted(maps.Keys(builtins)))
 		}
 	}
-	if job.Keep > 0 && (job.Builtin != builtinCompaction || job.Keep < leastKeep) {
-		d.Fault(place+".keep", "%s: it is for builtin = %q, and %s at least", job.Keep, builtinCompaction, leastKeep)
-	}
+	validateSpans(d, place, job)
 	if kinds > 1 {
 		d.Fault(place, "does more than one of command, http, builtin: make it two roles")
 	}
 	if r.StallAfter > 0 && job.Builtin != builtinLog {
 		d.Fault(place+".stall_after", "needs a role that reports its progress, which a command or a callback cannot do: take it out")
+	}
+}
+
+// validateSpans finds keys that a built-in role does not have.
+func validateSpans(d *config.Decoder, place string, job Job) {
+	own := builtins[job.Builtin]
+	if job.Keep > 0 && own.keep == 0 {
+		d.Fault(place+".keep", "is for builtin = %q and %q: take it out", builtinAggregation, builtinCompaction)
+	} else if job.Keep > 0 && job.Keep < own.least {
+		d.Fault(place+".keep", "%s: %s at least for builtin = %q", job.Keep, own.least, job.Builtin)
+	}
+	if job.Every > 0 && own.every == 0 {
+		d.Fault(place+".every", "is for builtin = %q: take it out", builtinAggregation)
+	} else if job.Every > 0 && (job.Every < leastEvery || job.Every > mostEvery) {
+		d.Fault(place+".every", "%s: %s to %s", job.Every, leastEvery, mostEvery)
 	}
 }

@@ -56,7 +56,10 @@ func (s *service) Work(r config.Role, resign func(why error)) (w node.Work, back
 	case job.Builtin == builtinLog:
 		return s.beacon(door), nil
 	case job.Builtin == builtinCompaction:
-		return s.compact(door, cmp.Or(job.Keep, defaultKeep)), nil
+		return s.compact(door, cmp.Or(job.Keep, builtins[job.Builtin].keep)), nil
+	case job.Builtin == builtinAggregation:
+		own := builtins[job.Builtin]
+		return s.aggregate(door, node.Slot{Every: cmp.Or(job.Every, own.every), Keep: cmp.Or(job.Keep, own.keep)}), nil
 	}
 	return nil, nil
 }

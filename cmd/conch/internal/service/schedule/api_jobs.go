@@ -106,8 +106,11 @@ func (b jobBody) parse() (out pgstore.Addition, err error) {
 	if b.Args != nil {
 		out.Args = string(b.Args)
 	}
-	if len(out.Args) > schedule.MostArgs || strings.Contains(out.Args, `\u0000`) {
-		return wrong("args", "has more than 256 KiB, or NUL, which Postgres cannot store")
+	if len(out.Args) > schedule.MostArgs {
+		return wrong("args", fmt.Sprintf("has %d bytes: %d at most, so store what is larger elsewhere, and say where it is", len(out.Args), schedule.MostArgs))
+	}
+	if strings.Contains(out.Args, `\u0000`) {
+		return wrong("args", "contains NUL, which Postgres cannot store: encode it, such as by base64")
 	}
 	if b.RunAt != nil {
 		out.RunAt = *b.RunAt

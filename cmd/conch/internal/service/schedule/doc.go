@@ -8,6 +8,7 @@
 //	view.go          what callers see; api.go, api_jobs.go and api_dead.go serve it
 //	command.go       conch crons; command_jobs.go and command_dead.go: conch jobs, conch dead
 //	metrics.go       conch_schedule_*
+//	upkeep.go        what the compaction deletes, and the aggregation reads and writes
 //	doctor.go        what conch doctor finds
 //
 // # What can fail, and what happens

@@ -27,6 +27,8 @@ type facts struct {
 	here    bool     // the configuration has crons or workers
 	filed   bool     // it declares crons
 	served  []string // the queues of its workers
+	adds    []string // the queues of its crons
+	unused  []string // those of its workers of which there is no recent job
 	server  pgstore.Server
 	crons   []pgstore.Listed
 	depths  []pgstore.Depth
@@ -35,6 +37,7 @@ type facts struct {
 	zones   []pgstore.ZoneFault
 	slots   []pgstore.LastSlot
 	leaders map[string]leader
+	sample  time.Time // when the slot begins whose figures were recorded last; zero: none ever was
 }
 
 // examine looks at the crons, the queues and the slots. It changes nothing.
@@ -54,6 +57,9 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	if f.here {
 		for _, w := range section.workers {
 			f.served = append(f.served, w.Queues...)
+		}
+		for _, c := range section.crons {
+			f.adds = append(f.adds, c.Queue)
 		}
 	}
 	if !f.here && store.Check(ctx) != nil {
@@ -85,6 +91,12 @@ func (f *facts) gather(ctx context.Context, store *pgstore.Store, at pgmint.Conf
 	if f.depths, err = store.Depths(ctx); err != nil {
 		return err
 	}
+	if f.sample, _, err = store.NewestSample(ctx); err != nil {
+		return err
+	}
+	if f.unused, err = store.Unused(ctx, f.served); err != nil {
+		return err
+	}
 	if f.slots, err = store.Slots(ctx, ""); err == nil && len(f.slots) > 0 {
 		f.leaders, _, err = leadersOf(ctx, at, store)
 	}
@@ -101,13 +113,14 @@ func judge(f facts) (found []doctor.Finding) {
 		found = append(doctor.About("crons", files), doctor.About("zones", judgeZones(f.zones)...)...)
 	}
 	found = append(found, doctor.About("crons", judgeCrons(f.crons, f.server.At)...)...)
+	found = append(found, doctor.About("samples", judgeSample(f.sample, f.server.At)...)...)
 	found = append(found, doctor.About("slots", judgeSlots(f.slots, f.leaders, f.server.At)...)...)
 	if f.server.Held {
 		found = append(found, doctor.About("queues", doctor.Warning(
 			fmt.Sprintf("the database was restored: its rows of a backup were found at %s, and no job is taken since", f.server.Restored.Format(time.RFC3339)),
 			"look at conch jobs list, cancel what is not to be done again, then say conch jobs release"))...)
 	}
-	queues := judgeQueues(f.depths, f.served)
+	queues := append(judgeQueues(f.depths, f.served), f.judgeWorkers()...)
 	if len(queues) == 0 && f.here {
 		queues = []doctor.Finding{doctor.Well("no job waits for a worker for longer than a minute, and none is dead")}
 	}
@@ -132,6 +145,18 @@ func judgeCrons(all []pgstore.Listed, now time.Time) []doctor.Finding {
 	}
 	return []doctor.Finding{doctor.Warning(fmt.Sprintf("%s, such as %s", doctor.Count(count, "cron is run by nobody", "crons are run by nobody"), first),
 		"start a node whose file has [[crons]]; to have them retired, one whose file has none and a higher [schedule] version")}
+}
+
+// mostSilent is three times the longest slot that an aggregation may have.
+const mostSilent = 15 * time.Minute
+
+// judgeSample finds an aggregation that goes on no more.
+func judgeSample(newest, now time.Time) []doctor.Finding {
+	if newest.IsZero() || now.Sub(newest) < mostSilent {
+		return nil
+	}
+	return []doctor.Finding{doctor.Warning(fmt.Sprintf("the newest figures in conch.sample are of %s: nobody records any", newest.Format(time.RFC3339)),
+		`start a node whose file has a role with builtin = "aggregation"; if nobody is to record any, DELETE FROM conch.sample WHERE epoch IS NOT NULL`)}
 }
 
 // overdue says since when a leader has something to do with a cron; zero: it has nothing.
@@ -195,6 +220,18 @@ func others(served []string, queue string) string {
 		return ""
 	}
 	return fmt.Sprintf(": the workers of this file serve %q", served)
+}
+
+// judgeWorkers finds queues that workers of the file serve, and that nobody seems to fill.
+func (f *facts) judgeWorkers() (found []doctor.Finding) {
+	for _, queue := range f.unused {
+		if slices.Contains(f.adds, queue) || slices.ContainsFunc(f.crons, func(c pgstore.Listed) bool { return c.Queue == queue }) {
+			continue
+		}
+		found = append(found, doctor.Warning(fmt.Sprintf("queue %q: workers of this file serve it, and neither a cron nor any of the newest %d jobs is of it", queue, pgstore.RecentJobs),
+			"if its jobs are to have another name, correct that in [[workers]]; else add the first one"))
+	}
+	return found
 }
 
 // judgeQueues finds queues from which nobody takes, and dead jobs.

@@ -132,10 +132,44 @@ func TestDoctorWithoutAFile(t *testing.T) {
 	pgtest.Exec(t, conn, `UPDATE conch.cron_revisions SET since = since - interval '1 hour'`)
 	nodetest.Lead(t, base.URL, "stranger", "led", time.Minute)
 	pgtest.Exec(t, conn, `UPDATE conch.leadership SET acquired_at = acquired_at - interval '2 hours'`)
+	pgtest.Exec(t, conn, `INSERT INTO conch.sample (at, name, value, epoch) VALUES (now() - interval '16 minutes', 'conch_figure', 1, 1)`)
 	said := look()
-	for _, want := range []string{`slots the last command of "cut" was cut off`, `slots "stranger" has led the scope "led"`, "queues the database was restored", `queues queue "mail": 1 job is ready`, `crons 1 cron is run by nobody, such as "tick"`} {
+	for _, want := range []string{`slots the last command of "cut" was cut off`, `slots "stranger" has led the scope "led"`, "queues the database was restored", `queues queue "mail": 1 job is ready`, "samples the newest figures in conch.sample are of 2", `crons 1 cron is run by nobody, such as "tick"`} {
 		if !strings.Contains(said, "warn "+want) {
 			t.Errorf("it says\n%s, want %q", said, want)
 		}
+	}
+}
+
+// An aggregation that goes on no more is told, and not one that was never there, is between two slots, or whose clock was ahead.
+func TestSamplesAreJudged(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	for _, well := range []time.Time{{}, now.Add(-14 * time.Minute), now.Add(time.Hour)} {
+		if found := judgeSample(well, now); len(found) != 0 {
+			t.Errorf("of %s: %+v", well, found)
+		}
+	}
+	if found := judgeSample(now.Add(-15*time.Minute), now); len(found) != 1 || found[0].Status != doctor.Warn || !strings.Contains(found[0].Detail, "are of 2026-03-02T09:45:00Z: nobody records any") {
+		t.Errorf("got %+v", found)
+	}
+}
+
+// A queue that workers of the file serve, and that nobody fills, is told: one of the names may be wrong.
+func TestWorkersWithoutJobs(t *testing.T) {
+	t.Parallel()
+	base := pgtest.New(t)
+	conn := base.Connect(t)
+	pgtest.Exec(t, conn, `SELECT conch.job_add('added', 'work')`)
+	cfg, err := load(t, crons(base.URL, secondly+"queue = \"filled\"\n[[workers]]\nqueues = [\"filled\", \"added\", \"mial\"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for _, f := range examine(t.Context(), cfg) {
+		said += string(f.Status) + " " + f.Check + " " + f.Detail + "\n"
+	}
+	if strings.Count(said, "serve it, and neither") != 1 || !strings.Contains(said, `warn queues queue "mial": workers of this file serve it, and neither a cron nor any of the newest 10000 jobs is of it`) {
+		t.Errorf("it says\n%s", said)
 	}
 }

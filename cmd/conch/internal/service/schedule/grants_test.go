@@ -76,7 +76,11 @@ func leads(ctx context.Context, s *pgstore.Store, token fence.Token, name string
 	p := grown(&old.Prunes)
 	p.Cron, p.Upto = m.Cron, base.Add(time.Minute)
 	if _, err = s.Write(ctx, token, old); err == nil {
-		_, _, err = s.Trim(ctx, token, base, 0)
+		_, err = s.Trim(ctx, token, base, 0)
+	}
+	if err == nil {
+		slot := pgstore.SampleSlot{Every: time.Nanosecond * 1000, Keep: time.Hour, Now: time.Now()} // each one is another slot
+		_, _, err = s.PutSamples(ctx, token, slot, []pgstore.Sample{{Name: "conch_figure"}})
 	}
 	return err
 }
@@ -148,7 +152,7 @@ func TestGrants(t *testing.T) {
 		t.Fatalf("with all grants: %v", err)
 	}
 	tried := 0
-	for _, name := range c.Privileges(t, admin, "^(cron|job|schedule)") {
+	for _, name := range c.Privileges(t, admin, "^(cron|job|sample|schedule)") {
 		if !strings.HasPrefix(name, "node: ") || strings.HasSuffix(name, "_seq") {
 			continue
 		}
@@ -167,9 +171,9 @@ func TestGrants(t *testing.T) {
 func TestGrantsAreNarrow(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Granted(t, pgtest.New(t))
-	for _, name := range c.Privileges(t, c.Connect(t), "^(cron|job|schedule)") {
+	for _, name := range c.Privileges(t, c.Connect(t), "^(cron|job|sample|schedule)") {
 		who, what, _ := strings.Cut(name, ": ")
-		if who == "fence" && !strings.Contains(what, "function conch.job_") || who == "observer" && !strings.HasPrefix(what, "SELECT") {
+		if who == "fence" && !strings.Contains(what, "function conch.job_") && !(strings.HasPrefix(what, "INSERT (") && strings.HasSuffix(what, "conch.sample")) || who == "observer" && !strings.HasPrefix(what, "SELECT") {
 			t.Errorf("%s is granted", name)
 		}
 	}
@@ -180,9 +184,19 @@ func TestGrantsAreNarrow(t *testing.T) {
 		}
 	}
 	pgtest.Exec(t, observer, `SELECT queue FROM conch.jobs`)
+	fence := pgtest.Connect(t, pg.Config{URL: c.As(t, c.Fence)})
+	pgtest.Exec(t, fence, `INSERT INTO conch.sample (name, labels, value) VALUES ('shop_orders', '{"shop": "berlin"}', 17)`)
+	for _, sql := range []string{`INSERT INTO conch.sample (name, value, epoch) VALUES ('conch_jobs', 1, 1)`, `SELECT FROM conch.sample`, `DELETE FROM conch.sample`} {
+		if _, err := fence.Exec(t.Context(), sql); pg.Code(err) != "42501" {
+			t.Errorf("a program: %s: %v, want 42501", sql, err)
+		}
+	}
 	store := open(t, c.As(t, c.Observer))
 	if _, err := store.Depths(t.Context()); err != nil {
 		t.Errorf("doctor as an observer: %v", err)
+	}
+	if at, _, err := store.NewestSample(t.Context()); !at.IsZero() || err != nil {
+		t.Errorf("doctor as an observer: %s, %v; want no sample of conch's", at, err)
 	}
 	if _, _, err := store.Differs(t.Context(), schedule.File{}); err != nil {
 		t.Errorf("doctor as an observer: %v", err)

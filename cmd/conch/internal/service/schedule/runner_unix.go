@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -67,7 +68,11 @@ func (r *runner) Run(ctx context.Context, command []string, stdin []byte, t *sch
 	k.Follow(ctx, election.Leadership{Gate: t.Gate}, fence.Fenced, keeper.CommandTime(r.drain))
 	exit.Code = outcome.Code()
 	if err := outcome.Err(); err != nil {
-		exit.Says = strings.TrimSpace(err.Error() + "\n" + strings.ToValidUTF8(string(said.last()), "?"))
+		exit.Says = strings.TrimSpace(strings.ToValidUTF8(string(said.last()), "?"))
+		coded := outcome.Exit != nil && outcome.Exit.Signal == 0 && !errors.Is(err, keeper.ErrLate)
+		if !coded || exit.Says == "" { // the code itself is said anyway
+			exit.Says = strings.TrimSpace(err.Error() + "\n" + exit.Says)
+		}
 	}
 	if text := bytes.TrimSpace(out.last()); json.Valid(text) {
 		exit.Result = text

@@ -56,7 +56,7 @@ func TestANodeDoesItsJobs(t *testing.T) {
 		return scan[int](t, conn, attempts+`a.result::jsonb = '{"got": [7], "cron": "echo", "scope": "scheduler"}'`, "echo", "done") > 0
 	})
 	pgtest.Eventually(t, patience, "a command that is of no use is dead", func() bool {
-		return scan[int](t, conn, attempts+`a.error LIKE '%it is broken%'`, "bad", "dead") > 0
+		return scan[int](t, conn, attempts+`a.error LIKE '%exit code 65: it is broken'`, "bad", "dead") > 0
 	})
 	pgtest.Within(t, patience, "an endpoint is called", func() {
 		if s := <-signed; !strings.HasPrefix(s, "v1,") {

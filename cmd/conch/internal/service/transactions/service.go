@@ -58,10 +58,11 @@ type service struct {
 	news         *news
 	counts       *counts
 	sharing      *sharing // nil on a standalone node
+	upkeep       upkeep
 }
 
 func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
-	s := &service{frame: f, dial: dial, keyring: newKeyring(), managers: newManagers()}
+	s := &service{frame: f, dial: dial, keyring: newKeyring(), managers: newManagers(), upkeep: upkeep{at: f.Database}}
 	s.accounts = newAccounts(f, s.managers)
 	s.news = newNews(s.accounts, f.Board)
 	s.accounts.news = s.news
@@ -114,4 +115,7 @@ func (s *service) Collectors() []prometheus.Collector {
 func (*service) Health() any { return nil }
 
 // Close implements node.Service.
-func (s *service) Close() { s.accounts.close() }
+func (s *service) Close() {
+	s.accounts.close()
+	s.upkeep.close()
+}
