@@ -91,6 +91,7 @@ func (s *storm) run(seed uint64, lasts time.Duration) stormRecord {
 	lookers.Go(func() { s.watches(looking) })
 	s.fills(looking)
 	s.settled()
+	s.lie()
 	asking, enough := context.WithCancel(looking)
 	defer enough()
 	for i := range s.all {
@@ -129,6 +130,7 @@ func (s *storm) suffers(at time.Time, plan []stormKind) (done []stormFault) {
 	for i, k := range plan {
 		s.waits(at)
 		from := time.Now()
+		s.lie()
 		victim := k.does(s)
 		done = append(done, stormFault{Name: k.name, Victim: s.all[victim].name, From: from, To: time.Now()})
 		s.t.Logf("%s: %s of %s, over at %s", from.Format(time.TimeOnly), k.name, s.all[victim].name, time.Now().Format(time.TimeOnly))

@@ -189,8 +189,15 @@ func (v *stormVerdict) money(r stormRecord, unspent map[string]bool) {
 	}
 }
 
-// spans judges each fault: from its last second on no more is skipped than lands. For each lie it counts.
+// spans judges each fault: from its last second on no more is skipped than lands. For each lie it counts; the liar's node was killed for it, so
+// it begins within a fault.
 func (v *stormVerdict) spans(r stormRecord, causes []string) {
+	for i, l := range r.Lies {
+		within := func(f stormFault) bool { return !l.From.Before(f.From) && !l.From.After(f.To) }
+		if i > 0 && !slices.ContainsFunc(r.Faults, within) {
+			v.fault("the liar was started again at %s, within no fault: what came of that is in no account", l.From.Format(time.TimeOnly))
+		}
+	}
 	v.Faults, v.Lies = r.spans(r.Faults, causes), r.spans(r.Lies, causes)
 	for i, s := range v.Faults {
 		if s.Skipped > s.Landed {

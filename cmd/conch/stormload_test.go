@@ -287,6 +287,7 @@ func TestTheStormsJudge(t *testing.T) {
 		"an old note":      {func(r *stormRecord) { r.Notes[0]["state-0"] = 0 }, "which is spent or never was"},
 		"a liar's note":    {func(r *stormRecord) { r.Liar = 0; r.Notes[1]["state-2"] = 11 }, "the database 1 has 11"},
 		"slow by a liar":   {func(r *stormRecord) { r.Liar, r.Most = 0, 3*time.Second }, "took 4.0 s"},
+		"a kill by nobody": {func(r *stormRecord) { r.Liar, r.Lies = 0, []stormFault{{}, {From: r.Faults[0].To.Add(1)}} }, "within no fault"},
 		"twice by a liar":  {func(r *stormRecord) { r.Liar = 1; r.Entries[1].Landed, r.Entries[1].Needs = true, nil }, "has landed twice"},
 		"a note is missed": {func(r *stormRecord) { delete(r.Notes[0], "state-2") }, "the database 0 has 0"},
 	} {

@@ -7,28 +7,51 @@ import (
 	"strings"
 )
 
+// fields are those of an object, as they came.
+type fields []field
+
+type field struct {
+	name string
+	raw  json.RawMessage
+}
+
+const mostFields = 16 // no goal and no query has as many
+
+// get returns a field; nil: it is not there.
+func (f fields) get(name string) json.RawMessage {
+	for i := range f {
+		if f[i].name == name {
+			return f[i].raw
+		}
+	}
+	return nil
+}
+
 // object reads the fields of an object. Unlike encoding/json it takes each field once, and by its very name. Each goal of a busy log
 // is read here, so its parts are found in place.
-func object(raw []byte) (map[string]json.RawMessage, error) {
+func object(raw []byte) (fields, error) {
 	rest := space(raw)
 	if !json.Valid(raw) || rest[0] != '{' {
 		return nil, noObject(raw)
 	}
-	fields := make(map[string]json.RawMessage, 4)
+	found := make(fields, 0, 4)
 	for rest = space(rest[1:]); rest[0] != '}'; {
 		var part json.RawMessage
 		part, rest = cutValue(rest)
 		name := text(part)
-		if _, twice := fields[name]; twice {
+		switch {
+		case found.get(name) != nil:
 			return nil, bad("the field " + strconv.Quote(name) + " is there twice")
+		case len(found) == mostFields:
+			return nil, bad("an object has " + strconv.Itoa(mostFields) + " fields at most")
 		}
 		part, rest = cutValue(space(space(rest)[1:])) // after the colon
-		fields[name] = part
+		found = append(found, field{name, part})
 		if rest = space(rest); rest[0] == ',' {
 			rest = space(rest[1:])
 		}
 	}
-	return fields, nil
+	return found, nil
 }
 
 // noObject says why something is no object.

@@ -35,16 +35,16 @@ func parseGoal(goal []byte) (ops []op, alone bool, err error) {
 	if !utf8.Valid(goal) {
 		return nil, false, bad("it is no text in UTF-8")
 	}
-	fields, err := object(goal)
+	of, err := object(goal)
 	if err != nil {
 		return nil, false, err
 	}
-	list, is := fields["ops"]
-	if !is {
-		o, err := parseOp(fields)
+	list := of.get("ops")
+	if list == nil {
+		o, err := parseOp(of)
 		return []op{o}, true, err
 	}
-	if len(fields) > 1 {
+	if len(of) > 1 {
 		return nil, false, bad(`beside "ops" there is nothing else`)
 	}
 	var all []json.RawMessage
@@ -55,11 +55,11 @@ func parseGoal(goal []byte) (ops []op, alone bool, err error) {
 		return nil, false, limit(strconv.Itoa(len(all)) + " operations, of " + strconv.Itoa(mostOps) + " at most in one goal")
 	}
 	for i, raw := range all {
-		fields, err := object(raw)
+		of, err := object(raw)
 		if err != nil {
 			return nil, false, at(err, i, false)
 		}
-		o, err := parseOp(fields)
+		o, err := parseOp(of)
 		if err != nil {
 			return nil, false, at(err, i, false)
 		}
@@ -68,8 +68,8 @@ func parseGoal(goal []byte) (ops []op, alone bool, err error) {
 	return ops, false, nil
 }
 
-func parseOp(fields map[string]json.RawMessage) (o op, err error) {
-	if o.kind = text(fields["op"]); o.kind == "" {
+func parseOp(of fields) (o op, err error) {
+	if o.kind = text(of.get("op")); o.kind == "" {
 		return o, bad(`"op" is missing: it is ` + operations)
 	}
 	known, is := allowed[o.kind]
@@ -77,22 +77,22 @@ func parseOp(fields map[string]json.RawMessage) (o op, err error) {
 		return o, bad("there is no operation " + strconv.Quote(o.kind) + ": it is " + operations)
 	}
 	var strange []string // by name, since a goal has one fault on every node
-	for name := range fields {
-		if !slices.Contains(known, name) {
-			strange = append(strange, name)
+	for _, f := range of {
+		if !slices.Contains(known, f.name) {
+			strange = append(strange, f.name)
 		}
 	}
 	if len(strange) > 0 {
 		return o, bad(o.kind + " has no field " + strconv.Quote(slices.Min(strange)) + ": it has " + strings.Join(known, ", "))
 	}
-	if fields["key"] == nil {
+	if of.get("key") == nil {
 		return o, bad(`"key" is missing: ` + o.kind + ` names one, such as "key":"flags/dark"`)
 	}
-	if o.key = text(fields["key"]); !isKey([]byte(o.key)) {
+	if o.key = text(of.get("key")); !isKey([]byte(o.key)) {
 		return o, bad(`"key" is a text of 1 to ` + strconv.Itoa(mostKey) + " bytes, without control characters")
 	}
 	if o.kind == "put" || o.kind == "cas" {
-		if o.value, err = valueOf(fields, "value", "base64"); err != nil {
+		if o.value, err = valueOf(of, "value", "base64"); err != nil {
 			return o, err
 		}
 		if o.value == "" {
@@ -100,43 +100,42 @@ func parseOp(fields map[string]json.RawMessage) (o op, err error) {
 		}
 	}
 	if o.kind == "cas" || o.kind == "check" {
-		if o.expect, err = expected(fields, o.kind); err != nil {
+		if o.expect, err = expected(of, o.kind); err != nil {
 			return o, err
 		}
 	}
 	o.by = 1
-	if by, is := fields["by"]; is && json.Unmarshal(by, &o.by) != nil || string(by) == "null" {
+	if by := of.get("by"); by != nil && json.Unmarshal(by, &o.by) != nil || string(by) == "null" {
 		return o, bad(`"by" is a whole number`)
 	}
 	return o, nil
 }
 
 // expected returns the value that must be there, or none.
-func expected(fields map[string]json.RawMessage, kind string) (string, error) {
-	expect, err := valueOf(fields, "expect", "expect_base64")
+func expected(of fields, kind string) (string, error) {
+	expect, err := valueOf(of, "expect", "expect_base64")
 	if err != nil {
 		return "", err
 	}
-	absent, is := fields["absent"]
+	absent := of.get("absent")
 	switch {
-	case is && string(absent) != "true":
+	case absent != nil && string(absent) != "true":
 		return "", bad(`"absent" is true, or not there`)
-	case is == (expect != ""):
+	case (absent != nil) == (expect != ""):
 		return "", bad(kind + ` has either "expect", the value that must be there, or "absent": true`)
 	}
 	return expect, nil
 }
 
 // valueOf returns the value of one of two fields: one of JSON, and one of bytes.
-func valueOf(fields map[string]json.RawMessage, asJSON, asBytes string) (string, error) {
-	raw, is := fields[asJSON]
-	encoded, isEncoded := fields[asBytes]
+func valueOf(of fields, asJSON, asBytes string) (string, error) {
+	raw, encoded := of.get(asJSON), of.get(asBytes)
 	switch {
-	case is && isEncoded:
+	case raw != nil && encoded != nil:
 		return "", bad(strconv.Quote(asJSON) + " and " + strconv.Quote(asBytes) + " are two values: one of them")
-	case is:
+	case raw != nil:
 		return jsonValue(raw)
-	case !isEncoded:
+	case encoded == nil:
 		return "", nil
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(text(encoded))
@@ -146,10 +145,10 @@ func valueOf(fields map[string]json.RawMessage, asJSON, asBytes string) (string,
 	return fitting(string(isBytes) + string(b))
 }
 
-func sortedNames(fields map[string]json.RawMessage) []string {
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
+func (f fields) sortedNames() []string {
+	names := make([]string, len(f))
+	for i := range f {
+		names[i] = f[i].name
 	}
 	slices.Sort(names)
 	return names

@@ -49,29 +49,26 @@ func (s view) Query(query []byte, budget *txlog.Budget) ([]byte, error) {
 	if !utf8.Valid(query) {
 		return nil, malformed("a query is a text in UTF-8")
 	}
-	fields, err := object(query)
+	of, err := object(query)
 	if err != nil {
 		return nil, malformed("a query is an object of JSON: " + queries)
 	}
-	for _, name := range sortedNames(fields) {
+	for _, name := range of.sortedNames() {
 		if !slices.Contains([]string{"get", "prefix", "count", "limit", "after"}, name) {
 			return nil, malformed("a query has no field " + strconv.Quote(name) + ": it is " + queries)
 		}
-		if isText := strings.HasPrefix(string(fields[name]), `"`); !isText && name != "limit" {
+		if isText := strings.HasPrefix(string(of.get(name)), `"`); !isText && name != "limit" {
 			return nil, malformed(strconv.Quote(name) + " is a text")
 		}
 	}
-	_, gets := fields["get"]
-	_, lists := fields["prefix"]
-	_, counts := fields["count"]
 	switch {
-	case gets && len(fields) == 1:
-		return s.ask(text(fields["get"]))
-	case counts && len(fields) == 1:
+	case of.get("get") != nil && len(of) == 1:
+		return s.ask(text(of.get("get")))
+	case of.get("count") != nil && len(of) == 1:
 		budget.Spend(2 * len(s.values.pieces)) // both ends of what is counted are looked for
-		return answer(Count{s.values.with(text(fields["count"]))})
-	case lists:
-		return s.list(fields, budget)
+		return answer(Count{s.values.with(text(of.get("count")))})
+	case of.get("prefix") != nil:
+		return s.list(of, budget)
 	}
 	return nil, malformed("a query is " + queries)
 }
@@ -102,13 +99,13 @@ func entry(key, v string) Entry {
 	return Entry{Key: key, Value: json.RawMessage(v[1:])}
 }
 
-func (s view) list(fields map[string]json.RawMessage, budget *txlog.Budget) ([]byte, error) {
-	prefix, after, most := text(fields["prefix"]), text(fields["after"]), listed
-	for _, name := range sortedNames(fields) {
+func (s view) list(of fields, budget *txlog.Budget) ([]byte, error) {
+	prefix, after, most := text(of.get("prefix")), text(of.get("after")), listed
+	for _, name := range of.sortedNames() {
 		switch name {
 		case "prefix", "after":
 		case "limit":
-			if json.Unmarshal(fields[name], &most) != nil || most < 1 {
+			if json.Unmarshal(of.get(name), &most) != nil || most < 1 {
 				return nil, malformed(`"limit" is a number from 1 to ` + strconv.Itoa(mostListed))
 			}
 			most = min(most, mostListed)

@@ -3,14 +3,13 @@ package kv
 import (
 	"iter"
 	"slices"
-	"sort"
-	"strings"
 )
 
 // sorted keeps values in the order of their keys, in pieces, so that one more does not move all others. A view shares the pieces: one
 // that is to change is copied first.
 type sorted struct {
 	pieces []*piece
+	lasts  piece // the last value of each piece
 	count  int
 	views  uint64 // that were taken
 	last   where  // of the key that was looked up last
@@ -19,26 +18,33 @@ type sorted struct {
 // where is the place of a key: a piece, and an index in it.
 type where struct{ piece, at int }
 
-type piece struct {
-	views uint64 // that had been taken when it was made: none of them has it
-	held  []held
-}
-
 const mostInPiece = 512
+
+// sortedOf returns what pieces have, none of which is empty.
+func sortedOf(views uint64, pieces []*piece) sorted {
+	x := sorted{pieces: pieces, views: views}
+	lasts := make([]held, len(pieces))
+	for i, p := range pieces {
+		lasts[i] = p.held[len(p.held)-1]
+		x.count += len(p.held)
+	}
+	if len(pieces) > 0 {
+		x.lasts = *newPiece(views, lasts)
+	}
+	return x
+}
 
 // view returns what is there now, for others to read.
 func (x *sorted) view() sorted {
 	x.views++
-	return sorted{pieces: slices.Clone(x.pieces), count: x.count}
+	return sorted{pieces: slices.Clone(x.pieces), lasts: x.lasts, count: x.count}
 }
 
 // place returns where a key is, or would be.
 func (x *sorted) place(key string) (w where, is bool) {
-	w.piece = sort.Search(len(x.pieces), func(i int) bool { p := x.pieces[i].held; return p[len(p)-1].key() >= key })
-	if w.piece == len(x.pieces) {
-		return w, false
+	if w.piece, _ = x.lasts.place(key); w.piece < len(x.pieces) {
+		w.at, is = x.pieces[w.piece].place(key)
 	}
-	w.at, is = slices.BinarySearchFunc(x.pieces[w.piece].held, key, func(v held, key string) int { return strings.Compare(v.key(), key) })
 	return w, is
 }
 
@@ -88,46 +94,59 @@ func (x *sorted) at(w where, is bool) held {
 // own returns a piece that may be changed.
 func (x *sorted) own(i int) *piece {
 	if p := x.pieces[i]; p.views < x.views {
-		x.pieces[i] = &piece{views: x.views, held: slices.Clone(p.held)}
+		x.pieces[i] = p.copied(x.views)
 	}
 	return x.pieces[i]
+}
+
+// ownLasts returns the last values, which may be changed.
+func (x *sorted) ownLasts() *piece {
+	if x.lasts.views < x.views {
+		x.lasts = *x.lasts.copied(x.views)
+	}
+	return &x.lasts
 }
 
 // put sets the value of a key.
 func (x *sorted) put(v held) {
 	w, is := x.find(v.key())
-	i, at := w.piece, w.at
-	if len(x.pieces) == 0 {
-		x.pieces = []*piece{{views: x.views}}
-	} else if i == len(x.pieces) {
-		i--
-		at = len(x.pieces[i].held)
+	if w.piece == len(x.pieces) {
+		if w.piece == 0 {
+			*x = sortedOf(x.views, []*piece{newPiece(x.views, []held{v})})
+			return
+		}
+		w.piece--
+		w.at = len(x.pieces[w.piece].held)
 	}
-	p := x.own(i)
+	p := x.own(w.piece)
 	if is {
-		p.held[at] = v
-		return
+		p.set(w.at, v)
+	} else {
+		x.count++
+		p.insert(w.at, v)
 	}
-	x.count++
-	p.held = slices.Insert(p.held, at, v)
-	if half := len(p.held) / 2; len(p.held) > mostInPiece {
-		x.pieces = slices.Insert(x.pieces, i+1, &piece{views: x.views, held: slices.Clone(p.held[half:])})
-		p.held = slices.Clone(p.held[:half])
+	if x.ends(w.piece); len(p.held) > mostInPiece {
+		x.halve(w.piece)
 	}
 }
 
-// add puts a value whose key is after all others.
-func (x *sorted) add(v held) {
-	x.count++
-	last := len(x.pieces) - 1
-	if last < 0 || len(x.pieces[last].held) >= mostInPiece/2 {
-		last++
-		x.pieces = append(x.pieces, &piece{views: x.views, held: make([]held, 0, mostInPiece/2)})
-	}
-	p := x.own(last)
-	p.held = append(p.held, v)
+// halve makes two pieces of one.
+func (x *sorted) halve(i int) {
+	p := x.pieces[i]
+	half := len(p.held) / 2
+	x.pieces = slices.Insert(x.pieces, i+1, newPiece(x.views, slices.Clone(p.held[half:])))
+	x.ownLasts().insert(i+1, p.held[len(p.held)-1])
+	x.pieces[i] = newPiece(x.views, slices.Clone(p.held[:half]))
+	x.ends(i)
 }
 
+// ends takes note of a piece's last value, which may be another one.
+func (x *sorted) ends(i int) {
+	all := x.pieces[i].held
+	if last := all[len(all)-1]; x.lasts.held[i] != last {
+		x.ownLasts().set(i, last)
+	}
+}
 func (x *sorted) remove(key string) {
 	w, is := x.find(key)
 	if !is {
@@ -135,10 +154,12 @@ func (x *sorted) remove(key string) {
 	}
 	x.count--
 	p := x.own(w.piece)
-	p.held = slices.Delete(p.held, w.at, w.at+1)
-	if len(p.held) == 0 {
-		x.pieces = slices.Delete(x.pieces, w.piece, w.piece+1)
+	if p.remove(w.at); len(p.held) > 0 {
+		x.ends(w.piece)
+		return
 	}
+	x.pieces = slices.Delete(x.pieces, w.piece, w.piece+1)
+	x.ownLasts().remove(w.piece)
 }
 
 // from iterates over the values whose keys are not before one.

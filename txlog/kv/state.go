@@ -3,6 +3,8 @@ package kv
 import (
 	"bytes"
 	"crypto/sha256"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -111,7 +113,12 @@ func (s *State) get(key string) string {
 
 // set replaces a value, and keeps the order, the size and the tree. It keeps nothing of the step's bytes.
 func (s *State) set(c step) {
-	var before, after txlog.Hash
+	before, after := s.exchange(c)
+	s.tree.Swap(placeOf(c.key), before, after)
+}
+
+// exchange is set, but for the tree, whose items it returns.
+func (s *State) exchange(c step) (before, after txlog.Hash) {
 	if c.at != "" {
 		s.size -= len(c.at.entry())
 		before = c.at.sum()
@@ -125,7 +132,7 @@ func (s *State) set(c step) {
 		s.size += len(v.entry())
 		after = v.sum()
 	}
-	s.tree.Swap(placeOf(c.key), before, after)
+	return before, after
 }
 
 // placeOf returns the place of a key's entries in the tree.
@@ -172,38 +179,86 @@ func write(to []byte, pieces []*piece) {
 	}
 }
 
-// Restore replaces everything by what a snapshot has.
+// Restore replaces everything by what a snapshot has. The processors share its entries.
 func (s *State) Restore(snapshot []byte) error {
 	*s = *empty()
 	body, is := bytes.CutPrefix(snapshot, []byte(header))
 	if !is {
 		return malformed("it is no snapshot of " + Machine)
 	}
-	var fault error
-	s.tree.Fill(func(yield func(uint64, txlog.Hash) bool) { fault = s.fill(body, yield) })
-	return fault
+	parts := partsOf(body)
+	var beside sync.WaitGroup
+	for some := range slices.Chunk(parts, len(parts)/runtime.GOMAXPROCS(0)+1) {
+		beside.Go(func() {
+			for i := range some {
+				some[i].read()
+			}
+		})
+	}
+	beside.Wait()
+	pieces, last := make([]*piece, len(parts)), ""
+	for i, p := range parts {
+		switch {
+		case p.fault != nil:
+			return p.fault
+		case p.of.held[0].key() <= last:
+			return malformed(disorder)
+		}
+		pieces[i], last = p.of, p.of.held[len(p.of.held)-1].key()
+	}
+	s.values, s.size = sortedOf(0, pieces), len(snapshot)
+	s.tree.Fill(func(yield func(uint64, txlog.Hash) bool) {
+		for _, p := range parts {
+			for i, v := range p.of.held {
+				if !yield(p.places[i], v.sum()) {
+					return
+				}
+			}
+		}
+	})
+	return nil
 }
 
-// fill reads the entries of a snapshot into an empty store.
-func (s *State) fill(entries []byte, added func(uint64, txlog.Hash) bool) error {
-	var last []byte
+// part is some entries of a snapshot, and the piece that they become.
+type part struct {
+	entries []byte
+	of      *piece
+	places  []uint64 // in the tree
+	fault   error
+}
+
+const disorder = "the keys of the snapshot are not in order"
+
+func partsOf(entries []byte) (all []part) {
 	for r := (reader{rest: entries}); len(r.rest) > 0; {
+		begin := r.rest
+		for n := 0; n < mostInPiece/2 && len(r.rest) > 0; n++ {
+			r.text()
+			r.text()
+		}
+		all = append(all, part{entries: begin[:len(begin)-len(r.rest)]})
+	}
+	return all
+}
+
+func (p *part) read() {
+	var last []byte
+	all := make([]held, 0, mostInPiece/2)
+	p.places = make([]uint64, 0, mostInPiece/2)
+	for r := (reader{rest: p.entries}); len(r.rest) > 0; {
 		entry := r.rest
 		key, value := r.text(), r.text()
 		switch {
 		case r.bad || len(value) == 0 || !isKey(key) || !isValue(value):
-			return malformed("an entry of the snapshot cannot be read")
+			p.fault = malformed("an entry of the snapshot cannot be read")
+			return
 		case bytes.Compare(key, last) <= 0:
-			return malformed("the keys of the snapshot are not in order")
+			p.fault = malformed(disorder)
+			return
 		}
 		last = key
-		entry = entry[:len(entry)-len(r.rest)] // its one form: no length can be written in two ways
-		v := newHeld(entry)
-		s.values.add(v)
-		s.size += len(entry)
-		if !added(placeOf(key), v.sum()) {
-			return nil
-		}
+		all = append(all, newHeld(entry[:len(entry)-len(r.rest)])) // its one form: no length can be written in two ways
+		p.places = append(p.places, placeOf(key))
 	}
-	return nil
+	p.of = newPiece(0, all)
 }

@@ -104,15 +104,28 @@ func TestBadDiffs(t *testing.T) {
 // So is what is no snapshot.
 func TestBadSnapshots(t *testing.T) {
 	t.Parallel()
-	entry := appendEntry(nil, "b", "j1")
+	entry, part := appendEntry(nil, "b", "j1"), []byte(header) // as many as are read by one processor at a time
+	for i := range mostInPiece / 2 {
+		part = appendEntry(part, fmt.Sprintf("k%03d", i), "j1")
+	}
+	whole, of := appendEntry(bytes.Clone(part), "k9", "j1"), empty()
+	if err := of.Restore(whole); err != nil || of.size != len(whole) || !bytes.Equal(of.Snapshot(), whole) {
+		t.Errorf("of %d bytes %d are there: %v", len(whole), of.size, err)
+	}
 	for name, bad := range map[string][]byte{
+		"a part out of order": appendEntry(bytes.Clone(part), "k100", "j1"), "a part, the last key again": appendEntry(bytes.Clone(part), "k255", "j1"),
+		"a part that is cut off": append(bytes.Clone(part), 2, 'z'), "a part without a value": appendEntry(bytes.Clone(part), "z", ""),
 		"nothing": nil, "another format": []byte("kv2"), "cut off": append([]byte(header), entry[:3]...),
 		"one key twice": append(append([]byte(header), entry...), entry...), "out of order": append(append([]byte(header), entry...), appendEntry(nil, "a", "j1")...),
 		"no value": append([]byte(header), appendEntry(nil, "b", "")...), "a value of no kind": append([]byte(header), appendEntry(nil, "b", "1")...),
 		"no key": append([]byte(header), appendEntry(nil, "", "j1")...),
 	} {
-		if err := New().Restore(bad); !errors.Is(err, txlog.ErrMalformed) {
+		s := New()
+		if err := s.Restore(bad); !errors.Is(err, txlog.ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
+		}
+		if s.Hash() != New().Hash() || len(s.Snapshot()) != len(header) {
+			t.Errorf("%s: it was refused, and something is there", name)
 		}
 	}
 }
@@ -237,6 +250,9 @@ func TestAViewStaysAsItIs(t *testing.T) {
 				now := []byte(header)
 				for of := range all.from("") {
 					now = appendEntry(now, of.key(), of.text())
+					if all.get(of.key()) != of {
+						t.Errorf("a view that was taken in round %d has %q, and does not find it", round, of.key())
+					}
 				}
 				if !bytes.Equal(now, was) {
 					t.Errorf("a view that was taken in round %d has changed", round)
