@@ -53,7 +53,7 @@ func notaries(t *testing.T, gas ...int) (*endpoints.Set, []*notary) {
 	return set(t, members...), all
 }
 
-// A receipt is what two endpoints say while none says anything else, or a majority. One that lies decides nothing, whichever is asked
+// W2: a receipt is what two endpoints say while none says anything else, or a majority. One that lies decides nothing, whichever is asked
 // first, and one that says nothing holds up nobody.
 func TestAReceiptHasTwoWitnesses(t *testing.T) {
 	t.Parallel()
