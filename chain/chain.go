@@ -61,6 +61,12 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// call fails there, in words of the contract or its node; an empty text if it does not. The error wraps
 	// ErrAnswer if the endpoint cannot say.
 	Replay(ctx context.Context, from Account, call Call, height uint64) (why string, err error)
+	// Receipt returns what a transaction did in its block. A driver of one endpoint has that endpoint's word, in the first
+	// place of By: call Witnessed. The error wraps ErrNotFound if the endpoint does not have the transaction in this very
+	// block, ErrDisagree if it is said there that it failed and here that it did not, or if endpoints contradict one another.
+	Receipt(ctx context.Context, in Inclusion) (Receipt, error)
+	// AccountStates returns how accounts stand at the head, in their order, all as of one block.
+	AccountStates(ctx context.Context, accounts []Account) ([]AccountState, error)
 }
 
 // Description is the identity and the limits of a chain.

@@ -14,6 +14,8 @@ var (
 	ErrForeign = errors.New("the endpoint serves another chain")
 	// ErrNotFound means that the chain has no such block or transaction.
 	ErrNotFound = errors.New("not in the chain")
+	// ErrDisagree means that of two answers about what does not change, one is false.
+	ErrDisagree = errors.New("the chain's endpoints contradict one another")
 	// ErrUnproven means that the endpoint returned a transaction of which the bytes do not prove hash
 	// and sender, or that the driver cannot decode. Nothing may be concluded from it.
 	ErrUnproven = errors.New("the transaction cannot be proven from its bytes")

@@ -97,7 +97,7 @@ GRANT SELECT ON conch.pending_floors TO :"node"; -- a floor that is too high hid
 -- A node reads the archive, but moves rows there only through a function, which can delete no other row. Another
 -- one deletes what has ended of conch's own transactions, and of nobody else's.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";
-GRANT SELECT (chain, account, nonce, hash) ON conch.archived_attempts TO :"node"; -- not the signed bytes
+GRANT SELECT (chain, account, nonce, n, hash, fee_max, fee_tip, gas, filler, created_at) ON conch.archived_attempts TO :"node"; -- not the signed bytes
 GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, bytea, text, bigint, bigint),
     conch.pending_given(bigint, bigint), conch.pending_archive(text, bytea, interval, int),
     conch.pending_forget(text, bytea, interval, int), conch.pending_floor(text, bytea, bigint), conch.pending_trim(interval, int) TO :"node";

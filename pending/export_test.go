@@ -19,8 +19,8 @@ func (s *Memory) Records() []Record {
 	return all
 }
 
-// Attempts returns all attempts of an account.
-func (s *Memory) Attempts(account chain.Account) (all []chain.Signed) {
+// AllAttempts returns all attempts of an account.
+func (s *Memory) AllAttempts(account chain.Account) (all []chain.Signed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.slots[account] {

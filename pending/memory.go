@@ -50,6 +50,8 @@ type memorySlot struct {
 	at    time.Time // of the last write that changed it
 	epoch int64     // of the last write that changed it
 	write uint64    // the number of that write
+
+	signed []time.Time // when each attempt was stored
 }
 
 // Accept stores an intent and returns it with its ID. For a known key it returns the stored intent,
@@ -209,6 +211,7 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 	for _, add := range b.Attempts {
 		one := s.slots[b.Account][add.Index]
 		one.Attempts = append(one.Attempts, add.Attempts...)
+		one.noteSigned(s.now())
 	}
 	for _, r := range b.Rejects {
 		if in := s.byID[r.Intent]; in.waitsForSlot() {
@@ -259,7 +262,9 @@ func (s *Memory) addSlot(of chain.Account, add Slot) {
 	if s.slots[of] == nil {
 		s.slots[of] = map[uint64]*memorySlot{}
 	}
-	s.slots[of][add.Index] = &memorySlot{Slot: add, at: time.Now()}
+	one := &memorySlot{Slot: add, at: time.Now()}
+	one.noteSigned(s.now())
+	s.slots[of][add.Index] = one
 	if add.Intent != nil {
 		in := s.byID[*add.Intent]
 		in.Index, in.Last, in.Refusal = new(add.Index), Change{Index: add.Index, Hash: add.Attempts[len(add.Attempts)-1].Hash}, Refusal{}

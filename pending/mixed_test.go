@@ -160,7 +160,7 @@ func (w *mixedWorld) placed(ctx context.Context) map[string]int {
 		w.Fatal(err)
 	}
 	bytes := map[chain.Hash][]byte{}
-	for _, a := range w.store.Attempts(w.from) {
+	for _, a := range w.store.AllAttempts(w.from) {
 		if !a.Filler {
 			bytes[a.Hash] = a.Bytes
 		}

@@ -62,14 +62,14 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 		if err != nil || !is || len(got.Slots) != 1 || !errors.Is(got.Hold, chain.ErrKey) || got.Left != 2 {
 			t.Fatalf("assign: got %+v, error %v; want one slot, held by a key, 2 left", in, err)
 		}
-		if n := len(store.Attempts("a")); n != 1 {
+		if n := len(store.AllAttempts("a")); n != 1 {
 			t.Errorf("%d attempts are stored, want 1", n)
 		}
 		in, err = l.perform(t.Context(), replace{Replacements: []replacement{{Index: 0, Before: 1}, {Index: 1, Filler: true, Gap: true}}})
 		if got, is = in.(stored); err != nil || !is || len(got.Slots) != 1 {
 			t.Fatalf("replace: got %+v, error %v; want one slot", in, err)
 		}
-		if n := len(store.Attempts("a")); n != 2 {
+		if n := len(store.AllAttempts("a")); n != 2 {
 			t.Errorf("%d attempts are stored, want 2", n)
 		}
 	})

@@ -234,7 +234,7 @@ func (w *world) settled() bool {
 func (w *world) verdict() {
 	ctx := w.t.Context()
 	stored := map[chain.Hash]chain.Signed{}
-	for _, a := range w.store.Attempts(w.from) {
+	for _, a := range w.store.AllAttempts(w.from) {
 		stored[a.Hash] = a
 	}
 	done := map[string]int{}

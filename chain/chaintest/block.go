@@ -19,6 +19,7 @@ type included struct {
 	transaction
 	signed chain.Signed
 	failed bool
+	price  *big.Int // of a unit of gas, once it is in a block
 }
 
 type state struct {
@@ -58,6 +59,7 @@ func (n *Node) execute(b *block, signed chain.Signed) {
 	if price.Cmp(tx.Max) > 0 {
 		price = tx.Max
 	}
+	tx.price = price
 	spent := new(big.Int).Mul(price, new(big.Int).SetUint64(tx.needs()))
 	if !tx.failed {
 		spent.Add(spent, tx.Value)

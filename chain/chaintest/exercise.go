@@ -76,6 +76,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"BlockByHash", blockByHash},
 		{"Linked", linked},
 		{"Confirm", confirm},
+		{"Receipt", receipt},
 		{"HeadsFollow", follow},
 		{"HeadsReorg", reorg},
 		{"HeadsRewind", rewind},

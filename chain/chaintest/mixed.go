@@ -107,6 +107,16 @@ func (m *mixed) Replay(ctx context.Context, from chain.Account, call chain.Call,
 	return m.any().Replay(ctx, from, call, height)
 }
 
+// Receipt implements chain.Chain.
+func (m *mixed) Receipt(ctx context.Context, in chain.Inclusion) (chain.Receipt, error) {
+	return m.any().Receipt(ctx, in)
+}
+
+// AccountStates implements chain.Chain.
+func (m *mixed) AccountStates(ctx context.Context, accounts []chain.Account) ([]chain.AccountState, error) {
+	return m.any().AccountStates(ctx, accounts)
+}
+
 // Linked implements chain.Chain.
 func (m *mixed) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) ([]bool, error) {
 	return m.any().Linked(ctx, of, blocks)

@@ -57,6 +57,8 @@ func answers(path string) map[string]any {
 		"answer": h, "overlay": map[string]any{}, "neighbours": []any{map[string]any{"name": h, "differs": []string{h}}}, "refused": map[string]int{h: 1},
 		"namespaces": []any{map[string]any{"namespace": h, "leader": h, "since": now, "state": h, "electors": []string{h}}},
 		"news":       []any{map[string]any{"namespace": h, "subject": h, "topic": h, "body": []byte(h)}},
+		"receipt":    map[string]any{"status": h, "fee": h, "effective_gas_price": h, "contract_address": h, "logs": []any{}},
+		"attempts":   []any{map[string]any{"hash": h, "max_fee": h, "max_tip": h, "error": h, "signed_at": now}},
 		"twins":      []any{map[string]any{"name": h, "last_seen": now, "over": true}}, "unreached": []any{map[string]any{"name": h, "why": h, "since": now}},
 	}
 	if strings.Contains(path, "entries") {
@@ -72,6 +74,7 @@ func answers(path string) map[string]any {
 	}
 	one := maps.Clone(doc)
 	doc["transactions"], doc["contracts"], doc["logs"] = []any{one}, []any{one}, []any{one}
+	doc["accounts"] = []any{map[string]any{"name": h, "chain": h, "address": h, "balance": h, "unknown": h}}
 	return doc
 }
 
@@ -122,6 +125,7 @@ var askNodes = map[string][]string{
 	"tx show":         {"1"},
 	"tx list":         nil,
 	"tx cancel":       {"1"},
+	"tx accounts":     nil,
 	"contract deploy": {"--account", "a", "--member", "a=0x00000000000000000000000000000000000000aa", "--member", "b=0x00000000000000000000000000000000000000bb", "--issuer", "a"},
 	"contract list":   nil,
 	"contract show":   {"0x00000000000000000000000000000000000000aa"},

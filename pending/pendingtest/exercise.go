@@ -23,6 +23,8 @@ type Store interface { //nolint:interfacebloat // every store has all of them
 	Get(ctx context.Context, id pending.ID) (pending.Record, error)
 	List(ctx context.Context, f pending.Filter) ([]pending.Record, error)
 	Counts(ctx context.Context) ([]pending.Count, error)
+	Attempts(ctx context.Context, account chain.Account, index uint64) ([]pending.Attempt, error)
+	Backlog(ctx context.Context, account chain.Account) (pending.Backlog, error)
 	Unfinished(ctx context.Context, account chain.Account, prefix string) ([]pending.Record, error)
 }
 
@@ -83,6 +85,8 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"ARangeOfSlots":               aRangeOfSlots,
 		"TheVersionGrows":             theVersionGrows,
 		"WhatIsTold":                  whatIsTold,
+		"AttemptsAreTold":             attemptsAreTold,
+		"TheBacklogIsCounted":         theBacklogIsCounted,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

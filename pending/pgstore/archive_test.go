@@ -126,6 +126,9 @@ func TestArchive(t *testing.T) {
 	if r, err := s.Get(t.Context(), two.ID); err != nil || r.Fate != pending.Done || r.Last.Hash != hashOf(1) || r.Last.Block.Number != 1 || *r.Index != 1 || r.Last.Witnesses != [2]string{"a", "b"} || r.Last.Waits != "w" {
 		t.Errorf("archived record %+v, error %v; want done with nonce 1 in block 1, with what was stored of its witnesses and waits", r, err)
 	}
+	if all, err := s.Attempts(t.Context(), pendingtest.Account, 1); err != nil || len(all) != 1 || all[0].Hash != hashOf(1) || all[0].Signed.IsZero() {
+		t.Errorf("of an archived nonce got attempts %+v, error %v; want one", all, err)
+	}
 	if again := s.accept("2"); again.ID != two.ID || s.count("intents") != 1 {
 		t.Error("a key in the archive gave a new intent")
 	}

@@ -165,4 +165,10 @@ func TestTheUnfinishedAreFoundAmongTheFinished(t *testing.T) {
 	if err != nil || len(found) != 2*open || intents > 10*open || slots > 10*open {
 		t.Errorf("found %d, error %v, by reading %d intents and %d slots; want %d, and few read", len(found), err, intents, slots, 2*open)
 	}
+	intents, slots = s.rowsRead(d, "intents"), s.rowsRead(d, "pending_transactions")
+	b, err := s.Backlog(t.Context(), pendingtest.Account)
+	intents, slots = s.rowsRead(d, "intents")-intents, s.rowsRead(d, "pending_transactions")-slots
+	if err != nil || b.Queued != open || b.InFlight != open || intents > 10*open || slots > 10*open {
+		t.Errorf("counted %+v, error %v, by reading %d intents and %d slots; want few read", b, err, intents, slots)
+	}
 }

@@ -189,10 +189,13 @@ func (reg *accounts) close() {
 }
 
 // store returns the store of a chain, or nil if no account was ever configured on it.
-func (reg *accounts) store(c Chain) store {
+func (reg *accounts) store(c Chain) store { return reg.storeOf(c.ID()) }
+
+// storeOf returns the store of the chain with an ID, or nil if no account was ever configured on it.
+func (reg *accounts) storeOf(chainID string) store {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
-	return reg.stores[c.ID()]
+	return reg.stores[chainID]
 }
 
 // find returns the account with a name, or with an address that no other account has.
@@ -230,6 +233,16 @@ func (reg *accounts) all() []Account {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
 	return slices.Clone(reg.configured)
+}
+
+// someOf returns an account on a chain, if there is one.
+func (reg *accounts) someOf(chainID string) (some Account, known bool) {
+	for _, a := range reg.all() {
+		if a.Chain.ID() == chainID {
+			return a, true
+		}
+	}
+	return some, false
 }
 
 // nameOf returns an account's configured name, or else its address.

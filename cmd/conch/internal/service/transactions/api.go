@@ -58,6 +58,8 @@ func (a *api) routes() []web.Route {
 		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"account", "state", "fate", "key", "hash", "nonce", "to", "since", "until", "cursor", "limit"}, Serve: a.getTransactions},
 		{Method: http.MethodGet, Path: one, Query: []string{"wait", "until", "version"}, Serve: a.getTransaction},
 		{Method: http.MethodPost, Path: one + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
+		{Method: http.MethodGet, Path: pathAccounts, Serve: a.getAccounts},
+		{Method: http.MethodGet, Path: pathAccounts + "/{account}", Serve: a.getAccount},
 	}
 }
 
@@ -147,11 +149,6 @@ func notAccepted(err error) error {
 	return err
 }
 
-type datedTransaction struct {
-	AsOf time.Time `json:"as_of"`
-	Transaction
-}
-
 func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 	p, err := asked(r)
 	if err != nil {
@@ -166,8 +163,12 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a.transactions.explain(r.Context(), &d.Transaction)
-	return web.Answer(w, http.StatusOK, datedTransaction{d.at.UTC(), d.Transaction})
+	out, err := a.detail(r, d.Transaction, d.at)
+	if err != nil {
+		return err
+	}
+	a.transactions.explain(r.Context(), &out)
+	return web.Answer(w, http.StatusOK, out)
 }
 
 func (a *api) look(r *http.Request) (t Transaction, err error) {
@@ -182,6 +183,16 @@ func (a *api) look(r *http.Request) (t Transaction, err error) {
 		err = notAccepted(err)
 	}
 	return t, err
+}
+
+func (a *api) detail(r *http.Request, t Transaction, at time.Time) (Detailed, error) {
+	ctx, cancel := a.patient(r)
+	defer cancel()
+	d, err := a.transactions.detail(ctx, t, at)
+	if err != nil {
+		err = notAccepted(err)
+	}
+	return d, err
 }
 
 // place takes a place among requests of one kind, or returns errBusy if there is none. A client
@@ -213,7 +224,11 @@ func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
 		return web.Failf(http.StatusConflict, "it is too late to cancel: the transaction is %s", t.Fate).Named("too-late", "Too late")
 	}
 	a.log.InfoContext(r.Context(), "cancellation accepted", slog.String("id", id), slog.String("actor", web.Actor(r.Context())))
-	return web.Answer(w, http.StatusAccepted, datedTransaction{at.UTC(), t})
+	out, err := a.detail(r, t, at)
+	if err != nil {
+		return err
+	}
+	return web.Answer(w, http.StatusAccepted, out)
 }
 
 // patient bounds how long a request may wait for the database.

@@ -135,6 +135,9 @@ type world struct {
 	reason  string // why the call of the third transaction reverts
 	fault   error
 	replays int
+
+	receipts receiptsOf
+	stands   func(c Chain, accounts []chain.Account) ([]chain.AccountState, error)
 }
 
 func newWorld() *world {
@@ -153,6 +156,19 @@ func newWorld() *world {
 		}
 		return w.reason, w.fault
 	})
+	s.transactions.receipts = newReceipts(func(ctx context.Context, _ Chain, in chain.Inclusion) (chain.Receipt, error) {
+		if w.store.hangs {
+			<-ctx.Done()
+			return chain.Receipt{}, ctx.Err()
+		}
+		return w.receipts.ask(in)
+	})
+	s.transactions.standings = newStandings(func(_ context.Context, c Chain, accounts []chain.Account) ([]chain.AccountState, error) {
+		if w.stands != nil {
+			return w.stands(c, accounts)
+		}
+		return standing(accounts)
+	})
 	w.api = newAPI(s, log)
 	return w
 }
@@ -166,7 +182,9 @@ type exchange = webtest.Exchange[*world]
 
 // Each route gives every answer that is documented, and no other.
 func TestAnswers(t *testing.T) {
-	ours := func(operation string) bool { return strings.Contains(operation, pathTransactions) }
+	ours := func(operation string) bool {
+		return strings.Contains(operation, pathTransactions) || strings.Contains(operation, pathAccounts)
+	}
 	webtest.Answers(t, webtest.Read(t, openAPI), transactionAnswers, ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
 }
 
@@ -219,7 +237,14 @@ var transactionAnswers = []exchange{
 	{Name: "too many callers", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 	{Name: "the database hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
 
-	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","version":9,"account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","outcome":"succeeded","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
+	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","version":9,"account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","outcome":"succeeded","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z","receipt":{"status":"succeeded","gas_used":21000,"effective_gas_price":"7","fee":"147000","contract_address":null,"logs":[],"logs_cut":false,"log_count":0,"witnesses":["https://a","https://b"]},"attempts":[{"hash":"0xaa","nonce":3,"max_fee":"9","max_tip":"1","gas":30000,"filler":false,"signed_at":"1970-01-01T00:00:05Z","in_block":false},{"hash":"0xab","nonce":3,"max_fee":"12","max_tip":null,"gas":30000,"filler":false,"signed_at":"1970-01-01T00:00:06Z","in_block":true}]}`},
+	{Name: "one in a block, of which no endpoint can say", Given: func(w *world) { w.receipts.err = errors.New("a\x1b[2J is away") }, Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `"receipt":null,"receipt_unknown":"a\\u001b[2J is away","attempts":[{`},
+	{Name: "one with a contract and logs", Given: (*world).hasLogs, Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `"contract_address":"0x0202020202020202020202020202020202020202","logs":[{"address":"0x03","topics":["0x04"],"data":"0x05"}],"logs_cut":false,"log_count":1`},
+	{Name: "one with more logs than are shown", Given: (*world).hasManyLogs, Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `"logs":[],"logs_cut":true,"log_count":2`},
+	{Name: "one that has reverted has its receipt too", Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"receipt":{"status":"reverted",`},
+	{Name: "one without a block", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"receipt":null,"attempts":[]}`},
+	{Name: "one that a node does not take", Given: (*world).isRefused, Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"in_block":false,"error":"not accepted: https://a: no\\u202e"}]}`},
+	{Name: "one in a list", Ask: "GET " + toTX, Status: 200, Want: `"created_at":"1970-01-01T00:00:01Z"}]`},
 	{Name: "one without a nonce", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
 	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"waiting_for":{"reason":"behind transaction ` + firstID + `: it cannot pay","intent":"` + firstID + `","since":"1970-01-01T00:00:03Z"},"nonce":null,"hash":null,"block":null,"witnesses":null`},
 	{Name: "one that has not ended", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"fate":"queued","outcome":null`},
@@ -263,6 +288,19 @@ var transactionAnswers = []exchange{
 	{Name: "all, no database", Given: databaseAway, Ask: "GET " + toTX, Status: 503},
 	{Name: "all, the database hangs", Given: databaseHangs, Ask: "GET " + toTX, Status: 504},
 
+	{Name: "accounts", Ask: "GET " + toAccounts, Status: 200, Want: `{"accounts":[` + payerStands + `]}`},
+	{Name: "no accounts", Given: func(w *world) { w.api.transactions.accounts.configured = nil }, Ask: "GET " + toAccounts, Status: 200, Want: `{"accounts":[]}`},
+	{Name: "accounts, no database", Given: databaseAway, Ask: "GET " + toAccounts, Status: 503, Want: "database-unavailable"},
+	{Name: "accounts, too many ask", Given: func(w *world) { w.api.lists = nil }, Ask: "GET " + toAccounts, Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
+	{Name: "accounts, the database hangs", Given: databaseHangs, Ask: "GET " + toAccounts, Status: 504},
+	{Name: "an account", Ask: "GET " + toAccounts + "/payer", Status: 200, Want: payerStands},
+	{Name: "an account by its address", Ask: "GET " + toAccounts + "/" + payerAccount.Address.String(), Status: 200, Want: payerStands},
+	{Name: "an account whose chain says nothing", Given: (*world).chainIsAway, Ask: "GET " + toAccounts + "/payer", Status: 200, Want: `"leads":false,"balance":null,"nonce":null,"next_nonce":null,"block":null,"unknown":"https://a\\u202e is away","queued":2`},
+	{Name: "an account that others send from", Given: (*world).othersSend, Ask: "GET " + toAccounts + "/payer", Status: 200, Want: `"nonce":9,"next_nonce":9`},
+	{Name: "an account that is unknown", Ask: "GET " + toAccounts + "/nobody", Status: 404, Want: "unknown-account"},
+	{Name: "an account, no database", Given: databaseAway, Ask: "GET " + toAccounts + "/payer", Status: 503},
+	{Name: "an account, the database hangs", Given: databaseHangs, Ask: "GET " + toAccounts + "/payer", Status: 504},
+
 	{Name: "cancelled", Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 202, Want: `"fate":"queued"`},
 	{Name: "too late", Ask: "POST " + toTX + "/" + firstID + "/cancel", Status: 409, Want: "too-late"},
 	{Name: "cancelling an unknown id", Ask: "POST " + toTX + "/x/cancel", Status: 404, Want: "unknown-transaction"},
@@ -289,6 +327,8 @@ func TestTransactionsNeedTokens(t *testing.T) {
 		{"GET " + toTX, "", 401},
 		{"GET " + toTX, webtest.ReadSecret, 200},
 		{"GET " + toTX + "/" + firstID, webtest.ReadSecret, 200},
+		{"GET " + toAccounts, "", 401},
+		{"GET " + toAccounts, webtest.ReadSecret, 200},
 	} {
 		out := httptest.NewRecorder()
 		api.ServeHTTP(out, exchange{Ask: c.ask, Body: body(""), Header: "Authorization: Bearer " + c.secret}.Request())

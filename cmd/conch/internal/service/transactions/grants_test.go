@@ -78,6 +78,10 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Hold{{Intent: other.ID, Why: "no"}}}))
 	_, err = store.Get(ctx, in.ID)
 	try("get", err)
+	_, err = store.Attempts(ctx, account, 0)
+	try("attempts", err)
+	_, err = store.Backlog(ctx, account)
+	try("backlog", err)
 	_, err = store.Unfinished(ctx, account, "")
 	try("unfinished", err)
 	conn := pgtest.Connect(t, pg.Config{URL: c.As(t, c.Observer)})
@@ -166,6 +170,9 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 	}
 	for _, column := range []string{"chain", "account", "nonce", "hash"} {
 		needs["node: SELECT ("+column+") ON conch.archived_attempts"] = "by hash"
+	}
+	for _, column := range []string{"n", "fee_max", "fee_tip", "gas", "filler", "created_at"} {
+		needs["node: SELECT ("+column+") ON conch.archived_attempts"] = "attempts"
 	}
 	for _, column := range []string{"held_cause", "held_why", "held_height", "held_nonce", "held_since"} {
 		needs["node: UPDATE ("+column+") ON conch.intents"] = "put off"

@@ -54,6 +54,13 @@ func (ms *managers) wake(id string, account chain.Account) {
 	}
 }
 
+// leads reports whether this node sends from an account.
+func (ms *managers) leads(id accountID) bool {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return ms.leading[id] != nil
+}
+
 // accounts returns those that this node leads.
 func (ms *managers) accounts() (all []pgstore.Account) {
 	ms.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-func transactionAt(ctx context.Context, c *cli.Client, method, path string) (json.RawMessage, Transaction, error) {
-	return cli.Fetch(ctx, c, method, pathTransactions+"/"+path, func(t Transaction) bool { return t.ID != "" })
+func transactionAt(ctx context.Context, c *cli.Client, method, path string) (json.RawMessage, Detailed, error) {
+	return cli.Fetch(ctx, c, method, pathTransactions+"/"+path, func(t Detailed) bool { return t.ID != "" })
 }
 
 // await follows a transaction until it is as a word of until says, or has ended.
@@ -100,11 +100,11 @@ func (t Transaction) finalBy() string {
 	return strings.Join(t.Witnesses, " and ")
 }
 
-func (a *shell) show(raw json.RawMessage, t Transaction) error {
+func (a *shell) show(raw json.RawMessage, t Detailed) error {
 	if a.JSON {
 		return a.Document(raw)
 	}
-	return a.Fields([][2]string{
+	err := a.Fields([][2]string{
 		{"id", t.ID},
 		{"account", t.Account},
 		{"to", cli.OrDash(t.To)},
@@ -117,9 +117,52 @@ func (a *shell) show(raw json.RawMessage, t Transaction) error {
 		{"nonce", cli.OrDash(number(t.Nonce))},
 		{"hash", cli.OrDash(text(t.Hash))},
 		{"final by", t.finalBy()},
+		{"receipt", t.receipt()},
+		{"contract", t.contract()},
 		{"created", cli.Clock(t.CreatedAt)},
 		{"version", fmt.Sprint(t.Version)},
 	})
+	if err != nil || len(t.Attempts) == 0 {
+		return err
+	}
+	return a.attempts(t.Attempts)
+}
+
+// receipt says what the transaction has paid and told, or why that is not known.
+func (t Detailed) receipt() string {
+	r := t.Receipt
+	if r == nil {
+		return t.ReceiptUnknown
+	}
+	logs := fmt.Sprintf("logs: %d", r.LogCount)
+	if r.LogsCut {
+		logs += fmt.Sprintf(", of which --json has %d", len(r.Logs))
+	}
+	return fmt.Sprintf("%s, fee %s (%d gas at %s), %s", r.Status, r.Fee, r.GasUsed, r.GasPrice, logs)
+}
+
+// contract returns the address of the contract that the transaction has created.
+func (t Detailed) contract() string {
+	if t.Receipt == nil {
+		return ""
+	}
+	return text(t.Receipt.Contract)
+}
+
+// attempts prints what was signed for the nonce.
+func (a *shell) attempts(all []Attempt) error {
+	rows := make([]string, len(all))
+	for i, one := range all {
+		does, where := "call", cli.OrDash(one.Error)
+		if one.Filler {
+			does = "filler"
+		}
+		if one.InBlock {
+			where = "in a block"
+		}
+		rows[i] = cli.Row("%s\t%s\t%s\t%s\t%s\t%s", one.Hash, does, cli.OrDash(text(one.MaxFee)), cli.OrDash(text(one.MaxTip)), cli.Clock(one.SignedAt), where)
+	}
+	return a.Table("ATTEMPT\tDOES\tMAX FEE\tMAX TIP\tSIGNED\tERROR", rows)
 }
 
 // list prints transactions.

@@ -26,6 +26,8 @@ type reader interface { //nolint:interfacebloat // one for each way to look
 	Get(ctx context.Context, id pending.ID) (pending.Record, error)
 	List(ctx context.Context, f pending.Filter) ([]pending.Record, error)
 	Counts(ctx context.Context) ([]pending.Count, error)
+	Attempts(ctx context.Context, account chain.Account, index uint64) ([]pending.Attempt, error)
+	Backlog(ctx context.Context, account chain.Account) (pending.Backlog, error)
 	Unfinished(ctx context.Context, account chain.Account, prefix string) ([]pending.Record, error)
 }
 

@@ -58,8 +58,6 @@ type Revert struct {
 	Reason     string `json:"reason,omitempty"`
 	Unknown    string `json:"unknown,omitempty"` // why there is no reason
 	ReplayedAt uint64 `json:"replayed_at"`       // the height of that block
-
-	again time.Time // when it may be asked for again; zero: never
 }
 
 // BlockName names the block that a transaction is in.

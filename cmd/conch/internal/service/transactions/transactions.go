@@ -18,7 +18,10 @@ type transactions struct {
 	node     string // its ID
 	accounts *accounts
 	managers *managers
-	reasons  *reasons
+	reasons  *findings[Revert]
+	receipts *findings[witnessed]
+
+	standings *standings
 }
 
 // accept stores an intent of the account with a name or address, and returns its ID. The same call with the same key

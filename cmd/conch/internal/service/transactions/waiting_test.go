@@ -164,7 +164,7 @@ func TestShowSaysWhatIsWaitedFor(t *testing.T) {
 		{Transaction{Witnesses: []string{"https://a", "https://a"}}, "final by https://a, asked twice\n", "waits"},
 	} {
 		var out bytes.Buffer
-		if err := newShell(&cli.Shell{World: cli.World{Stdout: &out}}).show(nil, c.shown); err != nil {
+		if err := newShell(&cli.Shell{World: cli.World{Stdout: &out}}).show(nil, Detailed{Transaction: c.shown}); err != nil {
 			t.Fatal(err)
 		}
 		if got := out.String(); !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
