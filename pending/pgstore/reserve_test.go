@@ -95,7 +95,7 @@ func over(err error) *pgstore.LimitError {
 // what was accepted.
 func TestRacingAcceptsOvershootNothing(t *testing.T) {
 	t.Parallel()
-	const most, callers = 1000, 64
+	const most, callers = 1000, 250
 	asks := runtest.ByDay(10_000, 1_000_000)
 	w := openTreasury(t, of(pgstore.OfValue, most), of("0xc0", most/2))
 	var accepted, value, coins, faults atomic.Int64
@@ -177,45 +177,28 @@ func TestAKnownKeyTakesNothing(t *testing.T) {
 	}
 }
 
-// Two tokens that use one key at once get one intent, and one of them has paid for it.
-func TestTwoTokensWithOneKey(t *testing.T) {
+// Of an intent whose key a caller without a policy uses at the same time nothing is taken, for whichever reason it was not stored.
+func TestAKeyThatIsUsedMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := openTreasury(t, of(pgstore.OfValue, 100))
-	if err := w.own.SetPolicy(t.Context(), pgstore.Policy{Token: "other", Chain: "evm:1", Rules: []byte(`{}`), Limits: []pgstore.Take{of(pgstore.OfValue, 100)}}); err != nil {
-		t.Fatal(err)
-	}
-	other, err := w.own.Policy(t.Context(), "other", "evm:1")
+	other, err := w.conn.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range 20 {
-		ids := make([]pending.ID, 12)
-		var callers sync.WaitGroup
-		for i := range ids {
-			take := pgstore.Reservation{Token: "payout", Version: w.by.Version, Takes: []pgstore.Take{of(pgstore.OfValue, 1)}}
-			if i%3 == 1 {
-				take.Token, take.Version = "other", other.Version
-			} else if i%3 == 2 {
-				take = pgstore.Reservation{}
-			}
-			callers.Go(func() {
-				in, err := w.nodes[i%2].AcceptWithin(t.Context(), pending.Intent{Account: pendingtest.Account, Key: fmt.Sprint(n), Call: chain.Call{Gas: 1}}, take)
-				if ids[i] = in.ID; err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		pgtest.Within(t, time.Minute, "all callers are answered", callers.Wait)
-		for _, id := range ids {
-			if id != ids[0] {
-				t.Errorf("one key has the intents %x and %x", ids[0], id)
-			}
-		}
+	if _, err := other.Exec(t.Context(), `INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator)
+		VALUES (gen_random_uuid(), 'evm:1', $1, 'one', '', 7, '', 1, 'other')`, []byte(pendingtest.Account)); err != nil {
+		t.Fatal(err)
 	}
-	var spent, reserved int
-	if err := w.conn.QueryRow(t.Context(), `SELECT coalesce(sum(spent), 0), (SELECT count(*) FROM conch.pending_reserved) FROM conch.pending_spent`).Scan(&spent, &reserved); err != nil ||
-		spent != reserved || w.count("intents") != 20 {
-		t.Errorf("%d is spent and %d intents have reserved it, of %d, %v; want 20 intents, of which each has taken 1 or nothing", spent, reserved, w.count("intents"), err)
+	var in pending.Intent
+	var asked sync.WaitGroup
+	asked.Go(func() { in, err = w.ask(0, "one", 7, of(pgstore.OfValue, 7)) })
+	w.blocked() // it waits for the other one's key, and has taken what it needs
+	if err := other.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Within(t, time.Minute, "it is answered", asked.Wait)
+	if err != nil || in.Creator != "other" || w.spent(pgstore.OfValue) != 0 || w.count("pending_reserved") != 0 || w.count("intents") != 1 {
+		t.Errorf("answered with %+v, %v, and %d is spent; want the other one's intent, and nothing spent", in, err, w.spent(pgstore.OfValue))
 	}
 }
 

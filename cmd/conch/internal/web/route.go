@@ -80,11 +80,11 @@ func (s *Site) Ops() http.Handler {
 		}
 	}
 	return s.guard(s.mux(some, "there is nothing here: this address serves /healthz, /readyz, /metrics and /leader/{scope}, the API has another",
-		func(*http.Request, Access) (string, error) { return "", nil }))
+		func(*http.Request, Access) (caller, error) { return caller{}, nil }))
 }
 
-// admission returns the actor's name if a caller is admitted, or else a problem.
-type admission func(r *http.Request, needs Access) (name string, err error)
+// admission returns the caller if it is admitted, or else a problem.
+type admission func(r *http.Request, needs Access) (caller, error)
 
 func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeMux {
 	mux := http.NewServeMux()
@@ -94,7 +94,7 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 			allow[rt.Path] = append(allow[rt.Path], rt.Method)
 		}
 		mux.HandleFunc(strings.TrimSpace(rt.Method+" "+rt.Path), func(w http.ResponseWriter, r *http.Request) {
-			name, err := admit(r, rt.Needs)
+			who, err := admit(r, rt.Needs)
 			if err == nil && !rt.ops {
 				err = ofNoOtherSite(r)
 			}
@@ -106,7 +106,7 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 			}
 			if err == nil {
 				bound(w, r, rt.Body)
-				err = rt.Serve(w, r.WithContext(withActor(r.Context(), name)))
+				err = rt.Serve(w, r.WithContext(withCaller(r.Context(), who)))
 			}
 			if err != nil {
 				ProblemOf(err).write(w)

@@ -65,7 +65,7 @@ func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	s.accounts = newAccounts(f, s.managers)
 	s.news = newNews(s.accounts, f.Board)
 	s.accounts.news = s.news
-	s.transactions = &transactions{node: f.ID, accounts: s.accounts, managers: s.managers, reasons: newReasons(s.replay)}
+	s.transactions = &transactions{node: f.ID, accounts: s.accounts, managers: s.managers, reasons: newReasons(s.replay), policies: newPolicies(s.accounts.policyOf)}
 	s.counts = newCounts(s.accounts)
 	if f.Accounts != nil {
 		f.Accounts.Offer(s.offer)
