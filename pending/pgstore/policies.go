@@ -47,12 +47,12 @@ func (d *Database) Policies(ctx context.Context) (all []Policy, err error) {
 	rows, err := d.pools.Writers.Query(ctx, `
 		SELECT p.token, p.chain, p.rules, p.counted, p.most, p.version, n.at, s.spent
 		  FROM conch.pending_policies p,
-		       LATERAL (SELECT clock_timestamp() AS at) n,
-		       LATERAL (SELECT array_agg(coalesce(t.spent, 0) - coalesce(b.amount, 0) ORDER BY w.place) AS spent
-		                  FROM unnest(p.counted) WITH ORDINALITY w(what, place)
-		                  CROSS JOIN LATERAL (SELECT date_trunc(CASE w.what WHEN 'count' THEN 'minute' ELSE 'day' END, n.at, 'UTC') AS since) d
+		       LATERAL (SELECT pg_catalog.clock_timestamp() AS at) n,
+		       LATERAL (SELECT pg_catalog.array_agg(coalesce(t.spent, 0) - coalesce(b.amount, 0) ORDER BY w.place) AS spent
+		                  FROM pg_catalog.unnest(p.counted) WITH ORDINALITY w(what, place)
+		                  CROSS JOIN LATERAL (SELECT pg_catalog.date_trunc(CASE w.what WHEN 'count' THEN 'minute' ELSE 'day' END, n.at, 'UTC') AS since) d
 		                  LEFT JOIN conch.pending_spent t ON t.token = p.token AND t.chain = p.chain AND t.what = w.what AND t.since = d.since
-		                  LEFT JOIN LATERAL (SELECT sum(r.amount) AS amount FROM conch.pending_returned r
+		                  LEFT JOIN LATERAL (SELECT pg_catalog.sum(r.amount) AS amount FROM conch.pending_returned r
 		                         WHERE r.token = p.token AND r.chain = p.chain AND r.what = w.what AND r.since = d.since) b ON true) s
 		 ORDER BY p.token, p.chain`)
 	if err != nil {

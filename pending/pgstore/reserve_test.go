@@ -192,7 +192,12 @@ func TestAKeyThatIsUsedMeanwhile(t *testing.T) {
 	var in pending.Intent
 	var asked sync.WaitGroup
 	asked.Go(func() { in, err = w.ask(0, "one", 7, of(pgstore.OfValue, 7)) })
-	w.blocked() // it waits for the other one's key, and has taken what it needs
+	watch := w.db.Connect(t)
+	for deadline, waits := time.Now().Add(30*time.Second), 0; waits == 0; { // for the other one's key, after it has taken what it needs
+		if err := watch.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'transactionid'`).Scan(&waits); err != nil || time.Now().After(deadline) {
+			t.Fatalf("nobody waits for the key, error %v", err)
+		}
+	}
 	if err := other.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

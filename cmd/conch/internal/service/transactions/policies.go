@@ -94,6 +94,7 @@ func (k known) judge(token string, a Account, in pending.Intent) (take pgstore.R
 // accept stores an intent for the callers of a token; empty: no tokens are configured, so nobody is limited. A refused one is stored under
 // no key that is new; a known key answers as ever.
 func (p *policies) accept(ctx context.Context, token string, a Account, kept intake, in pending.Intent) (pending.Intent, error) {
+	token = storedName(token)
 	within, has := kept.(limiter)
 	if token == "" || !has && a.Unlimited {
 		return kept.Accept(ctx, in)
@@ -135,6 +136,7 @@ const mostChanges = 10
 
 // mayCancel returns why the callers of a token may not cancel transactions of an account, nil if they may.
 func (p *policies) mayCancel(ctx context.Context, token, chain string, a Account, kept intake) error {
+	token = storedName(token)
 	_, has := kept.(limiter)
 	switch {
 	case token == "" || !has && a.Unlimited:
@@ -152,6 +154,11 @@ func (p *policies) mayCancel(ctx context.Context, token, chain string, a Account
 		return notAllowed(token, a, "does not allow to cancel its transactions").Within(limitAnswer{Name: "cancel"})
 	}
 	return nil
+}
+
+// storedName returns a token's name as the database takes it: a file of tokens may have any bytes.
+func storedName(token string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(token, "?"), "\x00", "?")
 }
 
 // limitAnswer is the limit in the answer to a request that exceeds it.
@@ -207,7 +214,7 @@ func (reg *accounts) policyOf(ctx context.Context, token, chain string) (pgstore
 	reg.mu.Lock()
 	db := reg.db
 	reg.mu.Unlock()
-	if db == nil || strings.ContainsRune(token, 0) {
+	if db == nil {
 		return pgstore.Policy{}, pgstore.ErrNoPolicy
 	}
 	return db.Policy(ctx, token, chain)

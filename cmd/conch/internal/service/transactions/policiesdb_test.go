@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -86,6 +89,9 @@ func TestAPolicyOverADatabase(t *testing.T) {
 	}
 	want("the first without a policy", "5", "one", id, http.StatusAccepted)
 	want("the second without a policy", "1", "four", "no-policy", http.StatusForbidden)
+	if _, err := w.api.transactions.accept(t.Context(), "f\xfcr\x00", "payer", pending.Intent{Key: "n", Call: chain.Call{To: []byte(at(t, shop)), Value: new(big.Int)}}); err == nil || !strings.Contains(err.Error(), "no policy") {
+		t.Errorf("a token whose name is no text: %v, want that it has no policy", err)
+	}
 	stored, err := ruled(t, small).stored()
 	if err != nil {
 		t.Fatal(err)
