@@ -59,7 +59,7 @@ func words(selector string, args ...string) string {
 var unlimitedApproval = strings.Repeat("f", 64)
 
 // What a policy says of each kind of call, without a look at what was spent before.
-func TestJudge(t *testing.T) {
+func TestWhatAPolicySays(t *testing.T) {
 	t.Parallel()
 	limited := ruled(t, payout)
 	open := ruled(t, `{"token":"payout","chain":"evm:1","accounts":["any"],"receivers":[{"to":"any","functions":["any"]}],"erc20":[{"contract":"any","to":["any"]}],"creation":true}`)
