@@ -18,8 +18,9 @@
 -- `migrate down`, `migrate advance` and `scope forget`.
 --
 -- The functions run with the rights of their caller, all but conch.fence and
--- conch.history_trim and conch.notify_pending and conch.pending_archive and conch.pending_floor and
--- conch.pending_forget and conch.pending_trim and conch.sequencer_trim and conch.job_add and
+-- conch.history_trim and conch.notify_pending and conch.pending_archive and conch.pending_clear and
+-- conch.pending_floor and conch.pending_forget and conch.pending_give_back and conch.pending_reserve and
+-- conch.pending_trim and conch.sequencer_trim and conch.job_add and
 -- conch.job_done and conch.job_hold and conch.schedule_trim. The owner's rights would not make
 -- a node harmless, since a node that may bid and part can depose every leader; they
 -- would put the owner's rights behind pg_terminate_backend and behind each argument
@@ -83,7 +84,8 @@ GRANT EXECUTE ON FUNCTION
 SELECT to_regclass('conch.pending_transactions') IS NOT NULL AS pending \gset
 \if :pending
 GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts, conch.pending_holds,
-                conch.pending_events, conch.archived_intents, conch.archived_transactions, conch.pending_schema_version TO :"observer";
+                conch.pending_events, conch.archived_intents, conch.archived_transactions, conch.pending_schema_version,
+                conch.pending_policies, conch.pending_spent, conch.pending_returned TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel, version, stuck, refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until)
     ON conch.intents TO :"node";
@@ -94,6 +96,10 @@ GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, fin
 GRANT SELECT, INSERT, UPDATE (intent, why, since, epoch, write) ON conch.pending_holds TO :"node";
 GRANT SELECT, INSERT ON conch.pending_attempts, conch.pending_events TO :"node"; -- append-only for it; a function deletes old events
 GRANT SELECT ON conch.pending_floors TO :"node"; -- a floor that is too high hides a transaction: only functions move it
+-- Only the owner writes policies, and only functions count what is spent: no node can raise a limit.
+GRANT SELECT ON conch.pending_policies TO :"node";
+GRANT EXECUTE ON FUNCTION conch.pending_reserve(text, uuid[], bytea[], text[], text[], bigint[], int[], int[], text[], numeric[]),
+    conch.pending_kept(bigint, bigint), conch.pending_clear(interval, int) TO :"node";
 -- A node reads the archive, but moves rows there only through a function, which can delete no other row. Another
 -- one deletes what has ended of conch's own transactions, and of nobody else's.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";

@@ -36,7 +36,7 @@ func newOffice(t *testing.T, db string, chain *devnode, provider *evmtest.Provid
 			t.Fatal(err)
 		}
 		urls := fmt.Sprintf("urls = [%q, { url = %q%s }]", "http://"+o.line.Addr(), provider.HTTP(), how)
-		account := strings.Replace(accountAt(n, "both", 1337, "order = \"relaxed\"\n"+shortLease), `url = "both"`, urls, 1)
+		account := strings.Replace(accountAt(n, "both", 1337, "order = \"relaxed\"\nunlimited = true\n"+shortLease), `url = "both"`, urls, 1)
 		n.write(fileOf(db, "listen = \"127.0.0.1:0\"\ntoken_file = \"token\"\n"+account))
 		m.nodes[id] = n.start()
 		m.serves(id, 1)

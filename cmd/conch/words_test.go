@@ -193,6 +193,7 @@ func schedules(path string) map[string]any {
 var readBase = map[string][]string{
 	"status": nil, "history": nil, "migrate status": nil, "doctor": nil, "watch": nil,
 	"drain": {"--scope", "a"}, "transfer": {"--scope", "a", "--to", "b"}, "scope forget": {"a"},
+	"policy list": nil, "policy show": {"a"}, "policy delete": {"a"}, "policy set": {"testdata/policy.json"},
 	"migrate up": nil, "migrate down": nil, "migrate advance": {"--scope", "a", "--epoch", "7"},
 }
 

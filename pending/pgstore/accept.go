@@ -19,11 +19,18 @@ import (
 // [pending.ErrBusy]. If ctx ends before the answer, or the result of the commit is unknown, the
 // intent may have been stored.
 func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, error) {
+	return s.AcceptWithin(ctx, in, Reservation{})
+}
+
+// AcceptWithin is like [Store.Accept], and takes in the same commit what the intent needs from the limits of a policy. For a known key it
+// takes nothing, and answers whatever the limits say now. Otherwise the error is a [*LimitError] if that is too much for one of them, or
+// [ErrPolicyChanged]; then nothing was taken or stored.
+func (s *Store) AcceptWithin(ctx context.Context, in pending.Intent, take Reservation) (pending.Intent, error) {
 	if in.ID == (pending.ID{}) {
 		in.ID = newID(time.Now())
 	}
 	for {
-		r := &request{in: in, done: make(chan struct{})}
+		r := &request{in: in, take: take, done: make(chan struct{})}
 		serve, err := s.intake.queue(r)
 		if err != nil {
 			return in, err
@@ -38,6 +45,8 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 			return in, context.Cause(ctx)
 		}
 		switch {
+		case pg.Code(r.err) == codeKeyUsed:
+			continue // likewise, and it takes nothing then
 		case r.err != nil:
 			return in, r.err
 		case !r.stored:
@@ -72,12 +81,22 @@ func (s *Store) insert(ctx context.Context, batch []*request) error {
 	defer cancel()
 	type key struct{ account, key string }
 	fresh, byKey, older := map[pending.ID]pending.Intent{}, map[key]pending.Intent{}, false
+	verdicts := map[pending.ID]verdict{}
 	var write pgx.Batch
 	write.Queue(pg.Durable)
-	write.Queue(insertIntents, append([]any{s.cfg.Chain, s.cfg.Creator}, columns(batch)...)...).Query(func(rows pgx.Rows) error {
+	sql, arguments := insertIntents, append([]any{s.cfg.Chain, s.cfg.Creator}, columns(batch)...)
+	if takes := newTakes(batch); takes != nil {
+		sql, arguments = insertWithin, append(arguments, takes.columns()...)
+	}
+	write.Queue(sql, arguments...).Query(func(rows pgx.Rows) error {
 		_, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
 			var olderKey string // empty if the intent is fresh
-			in, err := scanIntentWith(row, &olderKey)
+			var v verdict
+			in, err := scanIntentWith(row, append([]any{&olderKey}, v.columns()...)...)
+			if v.word != "" {
+				verdicts[in.ID] = v
+				return struct{}{}, err
+			}
 			if olderKey == "" {
 				fresh[in.ID] = in
 			}
@@ -104,6 +123,8 @@ func (s *Store) insert(ctx context.Context, batch []*request) error {
 		}
 		if r.stored = stored; stored {
 			r.in = in
+		} else if v, judged := verdicts[r.in.ID]; judged {
+			r.err = v.refusal()
 		}
 	}
 	return nil
@@ -121,25 +142,33 @@ func (s *Store) confirm(ctx context.Context) error {
 
 // insertIntents returns each new intent after an empty key, and for each of the others the intent
 // stored before, after its key.
-const insertIntents = `
+var (
+	insertIntents = inserting("", "", "")
+	insertWithin  = inserting(reserving, reserved, verdictRows)
+)
+
+// inserting returns the statement; with the parts of reserve.go it reserves what the intents take.
+func inserting(reserving, reserved, verdicts string) string {
+	return `
 	WITH asked AS MATERIALIZED (
 		SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::text[], $6::bytea[], $7::numeric[], $8::bytea[], $9::bigint[])
-		    WITH ORDINALITY AS a(id, account, key, to_account, value, data, gas, place)),
+		    WITH ORDINALITY AS a(id, account, key, to_account, value, data, gas, place)),` + reserving + `
 	fresh AS (
 		INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator)
 		SELECT id, $1, account, nullif(key, ''), to_account, value, data, gas, $2 FROM asked a
-		 WHERE key = '' OR NOT EXISTS (SELECT FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND idempotency_key = a.key)
+		 WHERE (key = '' OR NOT EXISTS (SELECT FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND idempotency_key = a.key))` + reserved + `
 		 ORDER BY place
 		    ON CONFLICT (chain, account, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
 		RETURNING *),
 	told AS (INSERT INTO conch.pending_events (chain, account, intent, version, kind) SELECT chain, account, id, version, 'accepted' FROM fresh ORDER BY seq)
-	SELECT '', ` + intentColumns + ` FROM fresh
+	SELECT '', ` + noVerdict + intentColumns + ` FROM fresh
 	 UNION ALL
-	SELECT a.key, i.* FROM asked a, LATERAL (
+	SELECT a.key, ` + noVerdict + `i.* FROM asked a, LATERAL (
 		SELECT ` + intentColumns + ` FROM conch.intents WHERE chain = $1 AND account = a.account AND idempotency_key = a.key
 		 UNION ALL
 		SELECT ` + intentColumns + ` FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND idempotency_key = a.key) i
-	 WHERE a.key <> '' AND NOT EXISTS (SELECT FROM fresh f WHERE f.id = a.id)`
+	 WHERE a.key <> '' AND NOT EXISTS (SELECT FROM fresh f WHERE f.id = a.id)` + verdicts
+}
 
 // columns returns the arguments of insertIntents that have one value for each intent.
 func columns(batch []*request) []any {

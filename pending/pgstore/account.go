@@ -18,7 +18,7 @@ func (s *Store) Attempts(ctx context.Context, account chain.Account, index uint6
 	rows, err := s.db.pools.Readers.Query(ctx, of+`conch.pending_attempts`+at+` UNION ALL `+of+`conch.archived_attempts`+at+` ORDER BY n`,
 		s.cfg.Chain, []byte(account), int64(index))
 	if err != nil {
-		return nil, s.db.pools.Locked(ctx, err)
+		return nil, err
 	}
 	var n, gas int64
 	var hash []byte
@@ -67,5 +67,5 @@ func (s *Store) Backlog(ctx context.Context, account chain.Account) (b pending.B
 		}
 		return nil
 	})
-	return b, s.db.pools.Locked(ctx, s.db.pools.Readers.SendBatch(ctx, &batch).Close())
+	return b, s.db.pools.Readers.SendBatch(ctx, &batch).Close()
 }

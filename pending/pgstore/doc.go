@@ -16,6 +16,9 @@
 //	pending_floors        a nonce of each account below which every slot is final
 //	pending_holds         why no waiting intent of an account gets a slot
 //	pending_events        what is told of intents, written by the statements that make the changes
+//	pending_policies      what the callers of a token may have sent, and the limits of it
+//	pending_spent         what is spent of a limit in a day or a minute
+//	pending_reserved      what each intent has taken, for its day; pending_returned: what was given back
 //	archived_…            the finished rows of the first three, moved there
 //
 // The first attempt is not in its slot's row, although most slots have only one: each new state
@@ -41,6 +44,13 @@
 //
 // The new states of slots with consecutive nonces, which differ in their hashes alone, are one span, found by one range of
 // the primary key: a block costs half as much as slot by slot. Where no two neighbours are alike, each costs 1 µs more.
+//
+// # Limits
+//
+// The transaction that stores intents takes what they need from the limits of their policies ([Store.AcceptWithin]). It holds the
+// policies' rows to its commit: several processes count one after the other, whole batches at a time. A check before the transaction let
+// 16 callers exceed a limit of 1,000 by 8 to 12. What is given back by an end that is final are rows of their own, written by a trigger of
+// pending_events, which the next acceptance takes off: a leader's write waits for no row that callers share.
 //
 // # Reads
 //

@@ -19,6 +19,9 @@ func (s *Store) InIntake() int {
 
 const MaxWaiting = maxWaiting
 
+// Database returns the one that a store is of.
+func (s *Store) Database() *Database { return s.db }
+
 // OpenWide is like Open, with connections that keep the search_path they find, as behind a pooler.
 func OpenWide(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
 	d, err := Open(ctx, cfg, most)

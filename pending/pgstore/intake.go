@@ -19,6 +19,7 @@ type intake struct {
 // request is one caller's intent, and the answer once done is closed.
 type request struct {
 	in     pending.Intent // the caller's; if stored is set, the one stored under its key
+	take   Reservation    // of a caller with a policy
 	stored bool
 	err    error
 	done   chan struct{}

@@ -71,6 +71,11 @@ func (s shelf) everything() {
 	if waits, err := s.Waiting(ctx, pendingtest.Account); err != nil || len(waits.Cancels) != 1 {
 		s.t.Errorf("waiting: got %+v, error %v; want one to be cancelled", waits, err)
 	}
+	for name, err := range s.policies() {
+		if err != nil {
+			s.t.Errorf("%s: %v", name, err)
+		}
+	}
 	s.write(pending.Batch{Held: []pending.Held{{Intent: s.accept("odd").ID, Refusal: pending.Refusal{Cause: pending.Unclear, Times: 1}, Pause: time.Hour}}})
 	s.write(pending.Batch{Hold: &pending.Hold{Intent: two.ID, Why: "it waits"}})
 	s.write(pending.Batch{Hold: &pending.Hold{Why: "all wait"}, Changes: []pending.Change{{Index: 1, Status: pending.InBlock, Hash: hashOf(1), Block: chain.Block{Number: 1, Hash: "b"}}}})
@@ -81,4 +86,25 @@ func (s shelf) everything() {
 		s.t.Error("nothing was archived")
 	}
 	s.forget(0)
+}
+
+// policies runs each kind of statement about them.
+func (s shelf) policies() map[string]error {
+	ctx, d := s.t.Context(), s.Database()
+	limit := []pgstore.Take{of(pgstore.OfValue, 10), of(pgstore.OfCount, 10)}
+	failed := map[string]error{"set": d.SetPolicy(ctx, pgstore.Policy{Token: "a", Chain: "evm:1", Rules: []byte(`{}`), Limits: limit})}
+	p, err := d.Policy(ctx, "a", "evm:1")
+	failed["policy"] = err
+	for i, amount := range []int64{7, 7, 2} {
+		_, err = s.AcceptWithin(ctx, pending.Intent{Account: pendingtest.Account}, pgstore.Reservation{Token: "a", Version: p.Version, Takes: []pgstore.Take{of(pgstore.OfValue, amount), of(pgstore.OfCount, 1)}})
+		if refused := over(err) != nil; refused != (i == 1) {
+			s.t.Errorf("%d of 10: %v", amount, err)
+		} else if !refused {
+			failed["reserve"] = err
+		}
+	}
+	_, failed["policies"] = d.Policies(ctx)
+	_, failed["clear"] = d.ClearSpent(ctx, 0, 9)
+	failed["delete"] = d.DeletePolicy(ctx, "a", "evm:1")
+	return failed
 }

@@ -30,6 +30,7 @@ var ErrTaken = errors.New("the account belongs to another scope")
 const (
 	codeTaken     = "CN011" // the account belongs to another scope
 	codeOvertaken = "CN013" // an intent that was to get a slot is in the archive
+	codeKeyUsed   = "CN014" // the key of an intent with a reservation was used while it was being stored
 )
 
 // translate turns refusals of the database into errors of pending and fence.

@@ -20,6 +20,7 @@ type Problem struct { //nolint:errname // the word of RFC 9457
 	Detail string `json:"detail,omitempty"`
 	Holder string `json:"holder,omitempty"` // the leader, where that helps
 	Field  string `json:"field,omitempty"`  // the wrong field of the request
+	Limit  any    `json:"limit,omitempty"`  // which one the request exceeds, and what is left of it
 	header [2]string
 }
 
@@ -54,6 +55,12 @@ func (p *Problem) Wrong(field string) *Problem {
 // About names the field of the request that the problem is about.
 func (p *Problem) About(field string) *Problem {
 	p.Field = field
+	return p
+}
+
+// Within says which limit the request exceeds.
+func (p *Problem) Within(limit any) *Problem {
+	p.Limit = limit
 	return p
 }
 

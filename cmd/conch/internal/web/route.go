@@ -81,11 +81,11 @@ func (s *Site) Ops() http.Handler {
 		}
 	}
 	return s.guard(s.mux(some, "there is nothing here: this address serves /healthz, /readyz, /metrics and /leader/{scope}, the API has another",
-		func(*http.Request, Access) (string, error) { return "", nil }))
+		func(*http.Request, Access) (caller, error) { return caller{}, nil }))
 }
 
-// admission returns the actor's name if a caller is admitted, or else a problem.
-type admission func(r *http.Request, needs Access) (name string, err error)
+// admission returns the caller if it is admitted, or else a problem.
+type admission func(r *http.Request, needs Access) (caller, error)
 
 func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeMux {
 	mux := http.NewServeMux()
@@ -95,7 +95,7 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 			allow[rt.Path] = append(allow[rt.Path], rt.Method)
 		}
 		mux.HandleFunc(strings.TrimSpace(rt.Method+" "+rt.Path), func(w http.ResponseWriter, r *http.Request) {
-			name, err := admit(r, rt.Needs)
+			who, err := admit(r, rt.Needs)
 			if err == nil && !rt.ops {
 				err = ofNoOtherSite(r)
 			}
@@ -107,7 +107,7 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 			}
 			if err == nil {
 				bound(w, r, rt.Body)
-				r = r.WithContext(context.WithValue(withActor(r.Context(), name), lockedKey{}, s.cfg.Locked))
+				r = r.WithContext(context.WithValue(withCaller(r.Context(), who), lockedKey{}, s.cfg.Locked))
 				err = rt.Serve(w, r)
 			}
 			if err != nil {

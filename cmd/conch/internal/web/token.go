@@ -161,35 +161,48 @@ func (t *Tokens) find(secret string) (name string, may Access, ok bool) {
 	return name, may, ok
 }
 
-// anybody is the actor of a request that needs no token.
-const anybody = "local"
+// caller is who sends a request: a token's name, which is the actor, or anybody if none is needed.
+type caller struct {
+	name  string
+	token bool
+}
 
-func (s *Site) admit(r *http.Request, needs Access) (string, error) {
+var anybody = caller{name: "local"}
+
+func (s *Site) admit(r *http.Request, needs Access) (caller, error) {
 	if needs == freely || !s.cfg.Tokens.Any() {
 		return anybody, nil
 	}
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", Failf(http.StatusUnauthorized, "a token is needed: Authorization: Bearer …").with("WWW-Authenticate", `Bearer realm="conch"`)
+		return caller{}, Failf(http.StatusUnauthorized, "a token is needed: Authorization: Bearer …").with("WWW-Authenticate", `Bearer realm="conch"`)
 	}
 	name, may, ok := s.cfg.Tokens.find(strings.TrimSpace(secret))
 	if !ok {
-		return "", Failf(http.StatusUnauthorized, "the token is not known").with("WWW-Authenticate", `Bearer realm="conch", error="invalid_token"`)
+		return caller{}, Failf(http.StatusUnauthorized, "the token is not known").with("WWW-Authenticate", `Bearer realm="conch", error="invalid_token"`)
 	}
 	if may < needs {
-		return "", Failf(http.StatusForbidden, "the token %q may read, not operate", name).with("WWW-Authenticate", `Bearer realm="conch", error="insufficient_scope"`)
+		return caller{}, Failf(http.StatusForbidden, "the token %q may read, not operate", name).with("WWW-Authenticate", `Bearer realm="conch", error="insufficient_scope"`)
 	}
-	return name, nil
+	return caller{name, true}, nil
 }
 
-type actorKey struct{}
+type callerKey struct{}
 
-func withActor(ctx context.Context, name string) context.Context {
-	return context.WithValue(ctx, actorKey{}, name)
+func withCaller(ctx context.Context, c caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
 }
 
 // Actor returns the name of the token that came with a request.
 func Actor(ctx context.Context) string {
-	name, _ := ctx.Value(actorKey{}).(string)
-	return name
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c.name
+}
+
+// Token is like Actor, but empty if no tokens are configured, so that none was needed.
+func Token(ctx context.Context) string {
+	if c, _ := ctx.Value(callerKey{}).(caller); c.token {
+		return c.name
+	}
+	return ""
 }

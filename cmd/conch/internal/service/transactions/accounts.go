@@ -144,7 +144,8 @@ func (reg *accounts) tend(db *pgstore.Database) {
 			_ = db.TellStuck(ctx, a, stuckAfter, stuckBatch) // the next minute tries again
 		}
 		gone, err := db.TrimEvents(ctx, eventsKept, trimBatch)
-		if cancel(); err == nil && gone == trimBatch {
+		cleared, other := db.ClearSpent(ctx, eventsKept, trimBatch)
+		if cancel(); err == nil && gone == trimBatch || other == nil && cleared == trimBatch {
 			rest = trimAtLeast
 		}
 	}
@@ -246,13 +247,16 @@ func (reg *accounts) someOf(chainID string) (some Account, known bool) {
 }
 
 // nameOf returns an account's configured name, or else its address.
-func (reg *accounts) nameOf(id accountID) string {
+func (reg *accounts) nameOf(id accountID) string { return reg.at(id).Name }
+
+// at returns an account as it is configured, or else one that has its address for a name and nothing besides.
+func (reg *accounts) at(id accountID) Account {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
 	for _, a := range reg.configured {
 		if a.id() == id {
-			return a.Name
+			return a
 		}
 	}
-	return id.account.String()
+	return Account{Name: id.account.String(), Address: id.account}
 }

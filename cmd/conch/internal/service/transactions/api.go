@@ -87,7 +87,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := a.patient(r)
 	defer cancel()
-	id, err := a.transactions.accept(ctx, body.Account, in)
+	id, err := a.transactions.accept(ctx, web.Token(ctx), body.Account, in)
 	if err != nil {
 		return notAccepted(err)
 	}
@@ -212,7 +212,7 @@ func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := a.patient(r)
 	defer cancel()
 	id := r.PathValue("id")
-	if err := a.transactions.cancel(ctx, id); err != nil {
+	if err := a.transactions.cancel(ctx, web.Token(ctx), id); err != nil {
 		return notAccepted(err)
 	}
 	at := time.Now()

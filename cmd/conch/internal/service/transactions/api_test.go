@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,9 @@ type world struct {
 	logs  *webtest.Log
 	more  func(*web.Config)
 
+	tokens bool // the node has tokens
+	reads  int  // of policies
+
 	reason  string // why the call of the third transaction reverts
 	fault   error
 	replays int
@@ -175,7 +179,11 @@ func newWorld() *world {
 
 func (w *world) handler(t testing.TB) http.Handler {
 	t.Helper()
-	return webtest.Site(t, w.logs, w.api.routes(), w.more).API()
+	more := w.more
+	if w.tokens {
+		more = func(c *web.Config) { c.Tokens = webtest.Tokens(t) }
+	}
+	return webtest.Site(t, w.logs, w.api.routes(), more).API()
 }
 
 type exchange = webtest.Exchange[*world]
@@ -185,7 +193,7 @@ func TestAnswers(t *testing.T) {
 	ours := func(operation string) bool {
 		return strings.Contains(operation, pathTransactions) || strings.Contains(operation, pathAccounts)
 	}
-	webtest.Answers(t, webtest.Read(t, openAPI), transactionAnswers, ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
+	webtest.Answers(t, webtest.Read(t, openAPI), slices.Concat(transactionAnswers, policyAnswers), ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
 }
 
 func databaseAway(w *world)   { w.store.err = webtest.ErrAway }
@@ -313,7 +321,8 @@ var transactionAnswers = []exchange{
 // To send and to cancel takes a token that operates; to look takes one that reads.
 func TestTransactionsNeedTokens(t *testing.T) {
 	w := newWorld()
-	w.more = func(c *web.Config) { c.Tokens = webtest.Tokens(t) }
+	w.tokens = true
+	w.api.transactions.accounts.configured[0].Unlimited = true
 	api := w.handler(t)
 	for _, c := range []struct {
 		ask, secret string

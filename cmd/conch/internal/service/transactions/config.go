@@ -66,6 +66,7 @@ type Account struct {
 	GapFill      int           // blocks after which a nonce that no transaction needs is filled; 0: the default of package pending
 	Relaxed      bool          // transactions pass one that cannot be paid, estimated or understood
 	SharedKey    bool          // others send from the account too
+	Unlimited    bool          // callers whose token has no policy may send from it
 	RestoreWait  time.Duration // how long no nonce is given away after a restore; 0: the default of package pending, below 0: not at all
 	RaiseAfter   time.Duration // how long a transaction waits before it may pay more; 0: the default of package pending
 	Repair       time.Duration // interval of looks that make up for a lost notification; 0: the default of package pending
@@ -120,7 +121,7 @@ func (s *Section) readAccounts(d *config.Decoder, place string, value any) {
 			"max_in_flight": d.Count(&one.MaxInFlight), "max_fee": wei(d, &one.MaxFee), "max_tip": wei(d, &one.MaxTip),
 			"gap_fill_threshold_blocks": d.Count(&one.GapFill), "repair_interval": d.Span(&one.Repair), "raise_after": d.Span(&one.RaiseAfter),
 			"order":         order(d, &one.Relaxed),
-			"archive_after": d.Span(&one.ArchiveAfter), "shared_key": d.Flag(&one.SharedKey), "restore_wait": wait(d, &one.RestoreWait),
+			"archive_after": d.Span(&one.ArchiveAfter), "shared_key": d.Flag(&one.SharedKey), "unlimited": d.Flag(&one.Unlimited), "restore_wait": wait(d, &one.RestoreWait),
 		})
 		if address != "" {
 			var err error

@@ -54,7 +54,7 @@ const kept = `{"version":3,"address":"` + address + `","crypto":{"ciphertext":"S
 // S2: the default scope of an account is made of the chain's ID and the address, not of names.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	c, err := loadAccounts(t, db+mainnet+"finality = 12\nmin_tip = \"4 wei\"\nfinality_timeout = \"2h\"\nstill_after = \"7s\"\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nraise_after = \"45s\"\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nrestore_wait = \"3m\"\norder = \"relaxed\"\n"+hot+"order = \"strict\"\n"+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
+	c, err := loadAccounts(t, db+mainnet+"finality = 12\nmin_tip = \"4 wei\"\nfinality_timeout = \"2h\"\nstill_after = \"7s\"\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nraise_after = \"45s\"\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nunlimited = true\nrestore_wait = \"3m\"\norder = \"relaxed\"\n"+hot+"order = \"strict\"\n"+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("got gap fill, repair and archive of %+v, want those of the file", a)
 	case !a.Relaxed || all[1].Relaxed:
 		t.Errorf("got orders of %+v, want relaxed and strict", all)
-	case !a.SharedKey || a.RestoreWait != 3*time.Minute || all[1].SharedKey || all[1].RestoreWait >= 0:
+	case !a.SharedKey || !a.Unlimited || all[1].Unlimited || a.RestoreWait != 3*time.Minute || all[1].SharedKey || all[1].RestoreWait >= 0:
 		t.Errorf("got shared_key and restore_wait of %+v, want those of the file, and no wait for the second account", all)
 	case a.MaxFee.String() != "30000000000" || a.MaxTip.String() != "5" || evmConfig(a.Chain, a.Chain.Endpoints[0], nil).MinTip.String() != "4":
 		t.Errorf("got fees %v, %v, and the chain %+v, want 30000000000, 5 and 4 wei", a.MaxFee, a.MaxTip, a.Chain)

@@ -3,6 +3,7 @@
 package transactions
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -57,6 +58,17 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	intent.Key = "l"
 	other, err := store.Accept(ctx, intent)
 	try("accept", err)
+	intent.Key = "m"
+	_, err = store.AcceptWithin(ctx, intent, pgstore.Reservation{Token: "t"})
+	if errors.Is(err, pgstore.ErrPolicyChanged) {
+		err = nil // there is none, as the database says
+	}
+	try("reserve", err)
+	if _, err = db.Policy(ctx, "t", grantedChain); !errors.Is(err, pgstore.ErrNoPolicy) {
+		try("policy", err)
+	}
+	_, err = db.ClearSpent(ctx, time.Hour, 1)
+	try("clear", err)
 	_, err = store.Queue(ctx, account, true, 1)
 	try("queue", err)
 	try("cancel", store.Cancel(ctx, other.ID))
@@ -96,7 +108,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	_, err = db.TrimEvents(ctx, time.Hour, 1)
 	try("trim", err)
 	try("stuck", db.TellStuck(ctx, pgstore.Account{Chain: grantedChain, Account: account}, 0, 1))
-	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_events", "pending_schema_version", "archived_intents", "archived_transactions"} {
+	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_events", "pending_schema_version", "pending_policies", "pending_spent", "pending_returned", "archived_intents", "archived_transactions"} {
 		_, err := conn.Exec(ctx, `SELECT FROM conch.`+table)
 		try("observe "+table, err)
 	}
@@ -106,37 +118,44 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 
 // needs names an operation that fails without each grant; the test adds the columns of a change.
 var needs = map[string]string{
-	"node: SELECT ON conch.pending_schema_version":                                               "check",
-	"node: SELECT ON conch.intents":                                                              "get",
-	"node: INSERT ON conch.intents":                                                              "accept",
-	"node: UPDATE (nonce) ON conch.intents":                                                      "assign",
-	"node: UPDATE (fate) ON conch.intents":                                                       "reject",
-	"node: UPDATE (why) ON conch.intents":                                                        "reject",
-	"node: UPDATE (refusals) ON conch.intents":                                                   "assign",
-	"node: UPDATE (held_until) ON conch.intents":                                                 "assign",
-	"node: UPDATE (cancel) ON conch.intents":                                                     "cancel",
-	"node: UPDATE (version) ON conch.intents":                                                    "assign",
-	"node: UPDATE (stuck) ON conch.intents":                                                      "assign",
-	"node: SELECT ON conch.pending_events":                                                       "events",
-	"node: INSERT ON conch.pending_events":                                                       "accept",
-	"node: EXECUTE ON function conch.pending_trim(older interval, most integer)":                 "trim",
-	"observer: SELECT ON conch.pending_events":                                                   "observe pending_events",
-	"node: SELECT ON conch.pending_accounts":                                                     "claim",
-	"node: INSERT ON conch.pending_accounts":                                                     "claim",
-	"node: UPDATE (system_id) ON conch.pending_accounts":                                         "assign",
-	"node: UPDATE (timeline) ON conch.pending_accounts":                                          "assign",
-	"node: UPDATE (epoch) ON conch.pending_accounts":                                             "settle",
-	"node: UPDATE (write) ON conch.pending_accounts":                                             "settle",
-	"node: SELECT ON conch.pending_transactions":                                                 "load",
-	"node: INSERT ON conch.pending_transactions":                                                 "assign",
-	"node: UPDATE (hash) ON conch.pending_transactions":                                          "raise",
-	"node: UPDATE (updated_at) ON conch.pending_transactions":                                    "raise",
-	"node: UPDATE (version) ON conch.pending_transactions":                                       "raise",
-	"node: SELECT ON conch.pending_holds":                                                        "get",
-	"node: INSERT ON conch.pending_holds":                                                        "hold",
-	"node: SELECT ON conch.pending_attempts":                                                     "load",
-	"node: INSERT ON conch.pending_attempts":                                                     "assign",
-	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)": "load",
+	"node: SELECT ON conch.pending_schema_version":                               "check",
+	"node: SELECT ON conch.intents":                                              "get",
+	"node: INSERT ON conch.intents":                                              "accept",
+	"node: UPDATE (nonce) ON conch.intents":                                      "assign",
+	"node: UPDATE (fate) ON conch.intents":                                       "reject",
+	"node: UPDATE (why) ON conch.intents":                                        "reject",
+	"node: UPDATE (refusals) ON conch.intents":                                   "assign",
+	"node: UPDATE (held_until) ON conch.intents":                                 "assign",
+	"node: UPDATE (cancel) ON conch.intents":                                     "cancel",
+	"node: UPDATE (version) ON conch.intents":                                    "assign",
+	"node: UPDATE (stuck) ON conch.intents":                                      "assign",
+	"node: SELECT ON conch.pending_events":                                       "events",
+	"node: INSERT ON conch.pending_events":                                       "accept",
+	"node: EXECUTE ON function conch.pending_trim(older interval, most integer)": "trim",
+	"node: SELECT ON conch.pending_policies":                                     "policy",
+	"observer: SELECT ON conch.pending_policies":                                 "observe pending_policies",
+	"observer: SELECT ON conch.pending_spent":                                    "observe pending_spent",
+	"observer: SELECT ON conch.pending_returned":                                 "observe pending_returned",
+	"node: EXECUTE ON function conch.pending_reserve(chain text, ids uuid[], accounts bytea[], keys text[], tokens text[], versions bigint[], firsts integer[], lasts integer[], whats text[], amounts numeric[])": "reserve",
+	"node: EXECUTE ON function conch.pending_kept(granted bigint, stored bigint)":                                      "reserve",
+	"node: EXECUTE ON function conch.pending_clear(older interval, most integer)":                                      "clear",
+	"observer: SELECT ON conch.pending_events":                                                                         "observe pending_events",
+	"node: SELECT ON conch.pending_accounts":                                                                           "claim",
+	"node: INSERT ON conch.pending_accounts":                                                                           "claim",
+	"node: UPDATE (system_id) ON conch.pending_accounts":                                                               "assign",
+	"node: UPDATE (timeline) ON conch.pending_accounts":                                                                "assign",
+	"node: UPDATE (epoch) ON conch.pending_accounts":                                                                   "settle",
+	"node: UPDATE (write) ON conch.pending_accounts":                                                                   "settle",
+	"node: SELECT ON conch.pending_transactions":                                                                       "load",
+	"node: INSERT ON conch.pending_transactions":                                                                       "assign",
+	"node: UPDATE (hash) ON conch.pending_transactions":                                                                "raise",
+	"node: UPDATE (updated_at) ON conch.pending_transactions":                                                          "raise",
+	"node: UPDATE (version) ON conch.pending_transactions":                                                             "raise",
+	"node: SELECT ON conch.pending_holds":                                                                              "get",
+	"node: INSERT ON conch.pending_holds":                                                                              "hold",
+	"node: SELECT ON conch.pending_attempts":                                                                           "load",
+	"node: INSERT ON conch.pending_attempts":                                                                           "assign",
+	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)":                       "load",
 	"node: EXECUTE ON function conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint)": "claim",
 	"node: EXECUTE ON function conch.pending_given(given bigint, wanted bigint)":                                       "assign",
 	"node: SELECT ON conch.pending_floors":                                                                             "load",
@@ -214,7 +233,9 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		c.Node: {
 			`DELETE FROM conch.intents`, `UPDATE conch.intents SET value = 0`, `DELETE FROM conch.pending_transactions`,
 			`UPDATE conch.pending_transactions SET nonce = 0`, `UPDATE conch.pending_attempts SET signed = ''`,
-			`DELETE FROM conch.pending_attempts`, `DELETE FROM conch.pending_events`, `UPDATE conch.pending_events SET version = 9`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`, `TRUNCATE conch.intents CASCADE`,
+			`DELETE FROM conch.pending_attempts`, `DELETE FROM conch.pending_events`, `UPDATE conch.pending_events SET version = 9`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`,
+			`INSERT INTO conch.pending_policies DEFAULT VALUES`, `UPDATE conch.pending_policies SET most = '{}'`, `DELETE FROM conch.pending_policies`, `UPDATE conch.pending_spent SET spent = 0`,
+			`DELETE FROM conch.pending_reserved`, `INSERT INTO conch.pending_returned DEFAULT VALUES`, `TRUNCATE conch.intents CASCADE`,
 			`INSERT INTO conch.archived_intents DEFAULT VALUES`, `DELETE FROM conch.archived_intents`, `SELECT signed FROM conch.archived_attempts`,
 		},
 	} {
@@ -227,7 +248,8 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 	}
 	rows, err := c.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
 		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%') AND relname <> ALL ($1)`,
-		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_events", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
+		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_events", "pending_schema_version",
+			"pending_policies", "pending_spent", "pending_reserved", "pending_returned", "archived_intents", "archived_transactions", "archived_attempts"})
 	if err != nil {
 		t.Fatal(err)
 	}

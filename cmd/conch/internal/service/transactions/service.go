@@ -69,6 +69,7 @@ func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	s.transactions = &transactions{
 		node: f.ID, accounts: s.accounts, managers: s.managers,
 		reasons: newReasons(s.replay), receipts: newReceipts(s.receipt), standings: newStandings(s.accountStates),
+		policies: newPolicies(s.accounts.policyOf),
 	}
 	s.counts = newCounts(s.accounts)
 	if f.Accounts != nil {

@@ -22,11 +22,12 @@ type transactions struct {
 	receipts *findings[witnessed]
 
 	standings *standings
+	policies  *policies
 }
 
 // accept stores an intent of the account with a name or address, and returns its ID. The same call with the same key
-// again returns the ID of the first.
-func (ts *transactions) accept(ctx context.Context, account string, in pending.Intent) (string, error) {
+// again returns the ID of the first. token is the caller's; empty: no tokens are configured.
+func (ts *transactions) accept(ctx context.Context, token, account string, in pending.Intent) (string, error) {
 	a, store, known := ts.accounts.find(account)
 	if !known {
 		return "", unknownAccount(account)
@@ -42,7 +43,7 @@ func (ts *transactions) accept(ctx context.Context, account string, in pending.I
 		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
 	}
 	in.Account, in.Creator = a.Address, ts.node
-	in, err := store.Accept(ctx, in)
+	in, err := ts.policies.accept(ctx, token, a, store, in)
 	switch {
 	case errors.Is(err, pending.ErrConflict):
 		return "", errKeyTaken
@@ -78,19 +79,37 @@ func (ts *transactions) get(ctx context.Context, text string) (Transaction, erro
 	return Transaction{}, errUnknown
 }
 
-// cancel asks to cancel a transaction, which may be too late.
-func (ts *transactions) cancel(ctx context.Context, text string) error {
+// cancel asks to cancel a transaction, which may be too late. token is as in accept.
+func (ts *transactions) cancel(ctx context.Context, token, text string) error {
 	id, err := parseID(text)
 	if err != nil {
 		return err
 	}
 	for _, b := range ts.accounts.chainStores() {
+		if err := ts.mayCancel(ctx, token, b, id); err != nil {
+			return err
+		}
 		if err := b.Cancel(ctx, id); !errors.Is(err, pending.ErrNotFound) {
 			ts.managers.wakeAll()
 			return err
 		}
 	}
 	return errUnknown
+}
+
+// mayCancel returns nil too if the chain has no such transaction.
+func (ts *transactions) mayCancel(ctx context.Context, token string, b chainStore, id pending.ID) error {
+	if token == "" {
+		return nil
+	}
+	r, err := b.Get(ctx, id)
+	if errors.Is(err, pending.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return ts.policies.mayCancel(ctx, token, b.id, ts.accounts.at(accountID{b.id, r.Account}), b.store)
 }
 
 func (ts *transactions) show(id string, r pending.Record) Transaction {
