@@ -23,7 +23,7 @@ type Store interface { //nolint:interfacebloat // every store has all of them
 	Get(ctx context.Context, id pending.ID) (pending.Record, error)
 	List(ctx context.Context, f pending.Filter) ([]pending.Record, error)
 	Counts(ctx context.Context) ([]pending.Count, error)
-	Unfinished(ctx context.Context, account chain.Account, prefix string) ([]pending.Record, error)
+	Unfinished(ctx context.Context, account chain.Account, space string, to []byte) ([]pending.Record, error)
 }
 
 // Fixture is an empty store, a token that is current and one that is stale.
@@ -59,6 +59,8 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"RejectedInASlot":             rejectedInASlot,
 		"ListsAndCounts":              listsAndCounts,
 		"TheUnfinishedOfAKind":        theUnfinishedOfAKind,
+		"ACallerTakesNoOthersKey":     aCallerTakesNoOthersKey,
+		"TheLateGetNoSlot":            theLateGetNoSlot,
 		"Cancelling":                  cancelling,
 		"Rejecting":                   rejecting,
 		"StaleWritesNothing":          staleWritesNothing,

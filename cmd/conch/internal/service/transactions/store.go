@@ -26,7 +26,7 @@ type reader interface { //nolint:interfacebloat // one for each way to look
 	Get(ctx context.Context, id pending.ID) (pending.Record, error)
 	List(ctx context.Context, f pending.Filter) ([]pending.Record, error)
 	Counts(ctx context.Context) ([]pending.Count, error)
-	Unfinished(ctx context.Context, account chain.Account, prefix string) ([]pending.Record, error)
+	Unfinished(ctx context.Context, account chain.Account, space string, to []byte) ([]pending.Record, error)
 }
 
 // chainStore is the store of one chain.
