@@ -32,7 +32,7 @@ const (
 	ToldNonce     Kind = "nonce"     // it has got a slot
 	ToldInBlock   Kind = "in_block"  // in a block, or in another one
 	ToldRetracted Kind = "retracted" // its block has left the chain
-	ToldFinal     Kind = "final"     // it is done or cancelled
+	ToldFinal     Kind = "final"     // it is done, cancelled or expired
 	ToldRejected  Kind = "rejected"
 	ToldRewound   Kind = "rewound" // the chain has taken its end back: it is open
 	ToldWaiting   Kind = "waiting" // something has been in its way for long

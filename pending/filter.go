@@ -10,9 +10,9 @@ import (
 // Filter selects the intents to list. An empty field selects all.
 type Filter struct {
 	Account  chain.Account
-	State    string // the word of a [Status]
-	Standing string // one of [Standings]
-	Key      string
+	State    string        // the word of a [Status]
+	Standing string        // one of [Standings]
+	Key      string        // of a caller's own; no space of conch's own is looked through
 	Index    *uint64       // the nonce of its slot
 	Hash     chain.Hash    // of an attempt of its slot, whichever counts
 	To       chain.Account // the receiver
@@ -26,7 +26,7 @@ type Filter struct {
 // Queued is the standing of an intent that waits for a slot.
 const Queued = "queued"
 
-// Standing returns one word: queued, open (it has a slot), done, cancelled or rejected.
+// Standing returns one word: queued, open (it has a slot), done, cancelled, rejected or expired.
 func (r Record) Standing() string {
 	if r.Fate == Open && r.Index == nil {
 		return Queued
@@ -36,7 +36,7 @@ func (r Record) Standing() string {
 
 // Standings returns the words of [Record.Standing]. An intent whose fate is [Again] is queued.
 func Standings() []string {
-	return []string{Queued, Open.String(), Done.String(), Cancelled.String(), Rejected.String()}
+	return []string{Queued, Open.String(), Done.String(), Cancelled.String(), Rejected.String(), Expired.String()}
 }
 
 // Outcome returns one of [Outcomes], or an empty text until the intent has ended.
@@ -49,7 +49,7 @@ func outcome(f Fate, failed bool) string {
 			return Reverted
 		}
 		return succeeded
-	case Cancelled, Rejected:
+	case Cancelled, Rejected, Expired:
 		return f.String()
 	case Open, Again:
 	}
@@ -62,14 +62,14 @@ const (
 	Reverted  = "reverted"
 )
 
-// Outcomes returns the words of [Record.Outcome]. No intent is expired yet: none has a deadline.
+// Outcomes returns the words of [Record.Outcome].
 func Outcomes() []string {
-	return []string{succeeded, Reverted, Cancelled.String(), Rejected.String(), "expired"}
+	return []string{succeeded, Reverted, Cancelled.String(), Rejected.String(), Expired.String()}
 }
 
 // takes reports whether the filter selects an intent with these attempts.
 func (f Filter) takes(r *Record, attempts []chain.Signed) bool {
-	return (f.Key == "" || f.Key == r.Key) &&
+	return (f.Key == "" || f.Key == r.Key && r.Space == "") &&
 		(f.Index == nil || r.Index != nil && *f.Index == *r.Index) &&
 		(f.Hash == "" || slices.ContainsFunc(attempts, func(a chain.Signed) bool { return a.Hash == f.Hash })) &&
 		(f.To == "" || f.To == chain.Account(r.Call.To)) &&

@@ -16,12 +16,19 @@ type ID [16]byte
 type Intent struct {
 	ID      ID
 	Account chain.Account
-	// Key is the caller's idempotency key, unique per account: the same key with the same call is
+	// Key is the caller's idempotency key, unique per account and space: the same key with the same call is
 	// the same intent, and with another call an error. Intents without a key are all different.
-	Key     string
-	Call    chain.Call
-	Creator string // the node that accepted it
-	Created time.Time
+	Key string
+	// Space is empty for what callers ask for. A part of conch that hands intents in itself has a space of its own, so that no caller can
+	// find, guess or take its keys. A store need not say it, and may delete intents with one that have ended long ago.
+	Space string
+	Call  chain.Call
+	// After the block LastBlock, and from ValidUntil on (by the store's clock), the call is of no use: from then on the intent gets no slot,
+	// and ends as Expired. One that has a slot by then goes on. Zero: for ever. A store says the first in a Queue, and the second as Late.
+	LastBlock  uint64
+	ValidUntil time.Time
+	Creator    string // the node that accepted it
+	Created    time.Time
 }
 
 // Slot is one nonce of an account. Load returns it with all its attempts. In a Batch it has only the
@@ -98,9 +105,11 @@ const (
 	Again
 	// Rejected: the chain will never take its call. If it had a slot, something else is final there.
 	Rejected
+	// Expired: its LastBlock or its ValidUntil had come before it got a slot.
+	Expired
 )
 
-var fates = [...]string{"open", "done", "cancelled", "again", "rejected"}
+var fates = [...]string{"open", "done", "cancelled", "again", "rejected", "expired"}
 
 func (f Fate) String() string { return fates[f] }
 
@@ -132,6 +141,7 @@ type Record struct {
 	Hold  Hold // why it waits for a slot, if it does and that is known
 
 	Refusal Refusal // why it got no slot when it was tried, if it waits for one
+	Late    bool    // from Queue: its ValidUntil has come, by the store's clock
 
 	HoldSince time.Time // since when, if the store keeps that
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,7 +59,7 @@ func (s *Memory) Accept(_ context.Context, in Intent) (Intent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.intents {
-		if r.Account == in.Account && r.Key == in.Key && in.Key != "" {
+		if r.Account == in.Account && r.Space == in.Space && r.Key == in.Key && in.Key != "" {
 			if !r.Call.Equal(in.Call) {
 				return Intent{}, ErrConflict
 			}
@@ -144,12 +143,12 @@ func (s *Memory) List(_ context.Context, f Filter) (found []Record, err error) {
 	return found, nil
 }
 
-// Unfinished returns the account's intents that have not ended and whose keys begin with a prefix, the oldest first.
-func (s *Memory) Unfinished(_ context.Context, account chain.Account, prefix string) (found []Record, err error) {
+// Unfinished returns the intents of a space of conch's own that have not ended and call an account, the oldest first.
+func (s *Memory) Unfinished(_ context.Context, account chain.Account, space string, to []byte) (found []Record, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.intents {
-		if r.Account == account && r.Fate == Open && strings.HasPrefix(r.Key, prefix) {
+		if r.Account == account && r.Fate == Open && r.Space == space && space != "" && string(r.Call.To) == string(to) {
 			found = append(found, s.record(r))
 		}
 	}
@@ -218,6 +217,13 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 			in.Fate, in.Why = Rejected, r.Why
 			in.Version++
 			s.tell(in, ToldRejected)
+		}
+	}
+	for _, id := range b.Expired {
+		if in := s.byID[id]; in.waitsForSlot() {
+			in.Fate = Expired
+			in.Version++
+			s.tell(in, ToldFinal)
 		}
 	}
 	for _, h := range b.Held {

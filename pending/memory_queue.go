@@ -46,7 +46,7 @@ func (s *Memory) Queue(_ context.Context, account chain.Account, relaxed bool, m
 	now := s.now()
 	place := map[ID]int{} // in the order of acceptance
 	for i, r := range s.queue(account) {
-		w := Record{Intent: r.Intent, Refusal: r.Refusal}
+		w := Record{Intent: r.Intent, Refusal: r.Refusal, Late: !r.ValidUntil.IsZero() && !now.Before(r.ValidUntil)}
 		if w.Refusal.Times > 0 {
 			w.Refusal.Age = now.Sub(w.Refusal.Since)
 		}

@@ -30,7 +30,7 @@ type Held struct {
 	Pause   time.Duration // for how long others pass it, at most a minute; only in relaxed order
 }
 
-// Queue is the beginning of an account's queue. Of a Record it has the Intent and the Refusal.
+// Queue is the beginning of an account's queue. Of a Record it has the Intent, the Refusal and Late.
 type Queue struct {
 	// Oldest are in the order of acceptance. If there are more, those that could be tried for longest, in relaxed
 	// order: however many are put off and due again and again, each has its turn.

@@ -23,17 +23,18 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	if err != nil {
 		return stored{}, err
 	}
-	queue, prepared, err := l.prepare(brief, a)
-	if err != nil || len(prepared) == 0 {
+	queue, late, prepared, err := l.prepare(brief, a, since)
+	if err != nil || len(prepared)+len(late) == 0 {
 		return stored{}, err
 	}
 	tried := queue.nextTries()
 	batch, out := a.judgeTried(queue, prepared, since)
+	batch.Expired = late
 	out.Slots, out.Left = batch.New, out.Left+queue.leftOver()
 	if out.Hold != nil {
 		l.reportUnalarmed(out.Hold)
 	}
-	if len(batch.New)+len(batch.Rejects)+len(batch.Held) == 0 {
+	if len(batch.New)+len(batch.Rejects)+len(batch.Expired)+len(batch.Held) == 0 {
 		return out, nil
 	}
 	if err := l.write(ctx, batch); err != nil || !changesPutOff(tried, batch) {
@@ -48,39 +49,43 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 }
 
 // prepare reads as many of the oldest intents as may get a slot, and has them signed. In strict order it goes on behind
-// those that the chain refuses: what is behind them waits until all are judged.
-func (l *loop) prepare(ctx context.Context, a assign) (queue Queue, prepared []chain.Prepared, err error) {
+// those that the chain refuses: what is behind them waits until all are judged. Those that are too late are not signed.
+func (l *loop) prepare(ctx context.Context, a assign, height uint64) (queue Queue, late []ID, prepared []chain.Prepared, err error) {
 	for most := a.Most; ; most = min(2*most, l.MaxBatch) {
-		more, next, err := l.prepareBehind(ctx, a, queue, most)
+		more, gone, next, err := l.prepareBehind(ctx, a, height, queue, most)
 		if err != nil && len(prepared) == 0 {
-			return queue, nil, err
+			return queue, nil, nil, err
 		}
-		if err != nil || len(next) == 0 {
-			return queue, prepared, nil //nolint:nilerr // those before are judged without what is behind
+		if late = gone; err != nil || len(next) == 0 {
+			if len(prepared) == 0 {
+				queue = more // all that was read is late
+			}
+			return queue, late, prepared, nil //nolint:nilerr // those before are judged without what is behind
 		}
 		queue, prepared = more, append(prepared, next...)
 		refused := slices.ContainsFunc(next, func(p chain.Prepared) bool { cause, is := blamed(p.Err); return is && cause != Funds })
 		if a.Relaxed || most >= l.MaxBatch || !refused {
-			return queue, prepared, nil
+			return queue, late, prepared, nil
 		}
 	}
 }
 
 // prepareBehind has those signed of the oldest intents that are behind the known ones; none if one of these has gone.
-func (l *loop) prepareBehind(ctx context.Context, a assign, known Queue, most int) (Queue, []chain.Prepared, error) {
-	queue, err := l.Store.Queue(ctx, l.Account, a.Relaxed, most)
+func (l *loop) prepareBehind(ctx context.Context, a assign, height uint64, known Queue, most int) (queue Queue, late []ID, prepared []chain.Prepared, err error) {
+	queue, err = l.Store.Queue(ctx, l.Account, a.Relaxed, most)
+	queue, late = queue.withoutLate(height)
 	old, tried := known.nextTries(), queue.nextTries()
 	same := func(a, b Record) bool { return a.ID == b.ID }
 	if err != nil || len(tried) <= len(old) || !slices.EqualFunc(old, tried[:len(old)], same) {
-		return queue, nil, err
+		return queue, late, nil, err
 	}
 	fee := l.mostFee.Load().Below(cancelRoom)
 	drafts := make([]chain.Draft, 0, len(tried)-len(old))
 	for i := len(old); i < len(tried); i++ {
 		drafts = append(drafts, chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: tried[i].Call, Most: fee, Owed: a.Owed})
 	}
-	prepared, err := l.Chain.Prepare(ctx, drafts)
-	return queue, prepared, err
+	prepared, err = l.Chain.Prepare(ctx, drafts)
+	return queue, late, prepared, err
 }
 
 // changesPutOff reports whether a batch may change what is put off: some is, or one that was may be no longer.

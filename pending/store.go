@@ -42,10 +42,6 @@ type Archiver interface {
 	Archive(ctx context.Context, t fence.Token, account chain.Account, age time.Duration, most int) (moved int, err error)
 }
 
-// OwnKeys is how the keys begin under which conch itself, and not a user of it, hands intents in. A store may delete those that
-// have ended long ago.
-const OwnKeys = "conch:"
-
 // Waits is what of an account waits.
 type Waits struct {
 	Queued  int      // intents without a slot, but those that are put off until later; a store may stop counting
@@ -65,6 +61,7 @@ type Batch struct {
 	Attempts []Slot // new attempts of existing slots; refused unless Before attempts are stored
 	Changes  []Change
 	Rejects  []Hold // ends intents that still wait, and passes over others
+	Expired  []ID   // likewise
 	Held     []Held // likewise of intents that still wait
 	Hold     *Hold  // replaces the account's; nil leaves it
 }

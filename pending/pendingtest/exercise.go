@@ -25,7 +25,7 @@ type Store interface { //nolint:interfacebloat // every store has all of them
 	Counts(ctx context.Context) ([]pending.Count, error)
 	Attempts(ctx context.Context, account chain.Account, index uint64) ([]pending.Attempt, error)
 	Backlog(ctx context.Context, account chain.Account) (pending.Backlog, error)
-	Unfinished(ctx context.Context, account chain.Account, prefix string) ([]pending.Record, error)
+	Unfinished(ctx context.Context, account chain.Account, space string, to []byte) ([]pending.Record, error)
 }
 
 // Fixture is an empty store, a token that is current and one that is stale.
@@ -61,6 +61,8 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"RejectedInASlot":             rejectedInASlot,
 		"ListsAndCounts":              listsAndCounts,
 		"TheUnfinishedOfAKind":        theUnfinishedOfAKind,
+		"ACallerTakesNoOthersKey":     aCallerTakesNoOthersKey,
+		"TheLateGetNoSlot":            theLateGetNoSlot,
 		"Cancelling":                  cancelling,
 		"Rejecting":                   rejecting,
 		"StaleWritesNothing":          staleWritesNothing,

@@ -106,12 +106,19 @@ func limited(t *testing.T, f Fixture) {
 	}
 }
 
-// What a caller still has under way is found by how its keys begin, whatever else the account has done.
+// What a part of conch still has under way to an account is found by its space and that account, whatever else its own account has done.
 func theUnfinishedOfAKind(t *testing.T, f Fixture) {
 	ids := map[string]*pending.ID{}
-	for n, key := range []string{"a done", "a sent", "b sent", "a put off", "a waits", "a cancelled", "a rejected", "b waits", "", "A waits", "a% waits"} {
-		in := f.accept(t, key, n)
+	for _, key := range []string{"a done", "a sent", "b sent", "a put off", "a waits", "a cancelled", "a rejected", "b waits", " waits", "A waits"} {
+		space, _, _ := strings.Cut(key, " ")
+		in, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Space: space, Key: key, Call: call(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
 		ids[key] = &in.ID
+	}
+	if _, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Space: "a", Call: chain.Call{To: []byte{9}}}); err != nil {
+		t.Fatal(err)
 	}
 	if err := f.Store.Cancel(t.Context(), *ids["a cancelled"]); err != nil {
 		t.Fatal(err)
@@ -124,15 +131,19 @@ func theUnfinishedOfAKind(t *testing.T, f Fixture) {
 	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Finalized, pending.Done), {Index: 1, Hash: "1a", Status: pending.InBlock, Block: chain.Block{Number: 9, Hash: "b"}}}})
 	for _, c := range []struct {
 		account chain.Account
-		prefix  string
+		space   string
+		to      []byte
 		want    string
 	}{
-		{Account, "a ", "[a sent open in_block, a put off queued future, a waits queued future]"},
-		{Account, "a% ", "[a% waits queued future]"},
-		{Account, "c ", "[]"},
-		{"somebody else's", "a ", "[]"},
+		{Account, "a", call(1).To, "[a sent open in_block, a put off queued future, a waits queued future]"},
+		{Account, "a", []byte{8}, "[]"},
+		{Account, "a", nil, "[]"},
+		{Account, "A", call(1).To, "[A waits queued future]"},
+		{Account, "", call(1).To, "[]"}, // callers ask for a list
+		{Account, "c", call(1).To, "[]"},
+		{"somebody else's", "a", call(1).To, "[]"},
 	} {
-		found, err := f.Store.Unfinished(t.Context(), c.account, c.prefix)
+		found, err := f.Store.Unfinished(t.Context(), c.account, c.space, c.to)
 		var got []string
 		for _, r := range found {
 			got = append(got, fmt.Sprint(r.Key, " ", r.Standing(), " ", r.Last.Status))
@@ -141,7 +152,7 @@ func theUnfinishedOfAKind(t *testing.T, f Fixture) {
 			}
 		}
 		if text := "[" + strings.Join(got, ", ") + "]"; err != nil || text != c.want {
-			t.Errorf("of %q with %q: got %s, error %v; want %s", c.account, c.prefix, text, err, c.want)
+			t.Errorf("of %q in %q to %x: got %s, error %v; want %s", c.account, c.space, c.to, text, err, c.want)
 		}
 	}
 }

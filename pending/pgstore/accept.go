@@ -79,8 +79,8 @@ func (s *Store) serve(ctx context.Context) {
 func (s *Store) insert(ctx context.Context, batch []*request) error {
 	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
-	type key struct{ account, key string }
-	fresh, byKey, older := map[pending.ID]pending.Intent{}, map[key]pending.Intent{}, false
+	type key struct{ account, space, key string }
+	fresh, known, byKey := map[pending.ID]pending.Intent{}, map[pending.ID]pending.Intent{}, map[key]pending.Intent{}
 	verdicts := map[pending.ID]verdict{}
 	var write pgx.Batch
 	write.Queue(pg.Durable)
@@ -90,20 +90,17 @@ func (s *Store) insert(ctx context.Context, batch []*request) error {
 	}
 	write.Queue(sql, arguments...).Query(func(rows pgx.Rows) error {
 		_, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
-			var olderKey string // empty if the intent is fresh
+			var asked pgtype.UUID // NULL if the intent is fresh
 			var v verdict
-			in, err := scanIntentWith(row, append([]any{&olderKey}, v.columns()...)...)
-			if v.word != "" {
+			in, err := scanIntentWith(row, append([]any{&asked}, v.columns()...)...)
+			switch {
+			case v.word != "":
 				verdicts[in.ID] = v
-				return struct{}{}, err
-			}
-			if olderKey == "" {
+			case asked.Valid:
+				known[asked.Bytes] = in
+			default:
 				fresh[in.ID] = in
 			}
-			if in.Key != "" { // of two with the same key in one batch, the first was stored
-				byKey[key{string(in.Account), in.Key}] = in
-			}
-			older = older || olderKey != ""
 			return struct{}{}, err
 		})
 		return err
@@ -111,15 +108,22 @@ func (s *Store) insert(ctx context.Context, batch []*request) error {
 	if err := s.db.pools.Commit(ctx, &write); err != nil {
 		return err
 	}
-	if older {
+	if len(known) > 0 {
 		if err := s.confirm(ctx); err != nil {
 			return err
 		}
 	}
 	for _, r := range batch {
 		in, stored := fresh[r.in.ID]
+		at := key{string(r.in.Account), r.in.Space, r.in.Key}
+		if stored && r.in.Key != "" {
+			byKey[at] = in
+		}
 		if !stored {
-			in, stored = byKey[key{string(r.in.Account), r.in.Key}]
+			in, stored = known[r.in.ID]
+		}
+		if !stored { // of two with the same key in one batch, the first was stored
+			in, stored = byKey[at]
 		}
 		if r.stored = stored; stored {
 			r.in = in
@@ -140,8 +144,7 @@ func (s *Store) confirm(ctx context.Context) error {
 	return s.db.pools.Commit(ctx, &write)
 }
 
-// insertIntents returns each new intent after an empty key, and for each of the others the intent
-// stored before, after its key.
+// insertIntents returns each new intent after NULL, and for each of the others, after its ID, the intent that was stored before.
 var (
 	insertIntents = inserting("", "", "")
 	insertWithin  = inserting(reserving, reserved, verdictRows)
@@ -151,22 +154,22 @@ var (
 func inserting(reserving, reserved, verdicts string) string {
 	return `
 	WITH asked AS MATERIALIZED (
-		SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::text[], $6::bytea[], $7::numeric[], $8::bytea[], $9::bigint[])
-		    WITH ORDINALITY AS a(id, account, key, to_account, value, data, gas, place)),` + reserving + `
+		SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::text[], $6::bytea[], $7::numeric[], $8::bytea[], $9::bigint[], $10::text[], $11::bigint[], $12::timestamptz[])
+		    WITH ORDINALITY AS a(id, account, key, to_account, value, data, gas, space, last_block, valid_until, place)),` + reserving + `
 	fresh AS (
-		INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator)
-		SELECT id, $1, account, nullif(key, ''), to_account, value, data, gas, $2 FROM asked a
-		 WHERE (key = '' OR NOT EXISTS (SELECT FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND idempotency_key = a.key))` + reserved + `
+		INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator, space, last_block, valid_until)
+		SELECT id, $1, account, nullif(key, ''), to_account, value, data, gas, $2, space, last_block, valid_until FROM asked a
+		 WHERE (key = '' OR NOT EXISTS (SELECT FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND space = a.space AND idempotency_key = a.key))` + reserved + `
 		 ORDER BY place
-		    ON CONFLICT (chain, account, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+		    ON CONFLICT (chain, account, space, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
 		RETURNING *),
 	told AS (INSERT INTO conch.pending_events (chain, account, intent, version, kind) SELECT chain, account, id, version, 'accepted' FROM fresh ORDER BY seq)
-	SELECT '', ` + noVerdict + intentColumns + ` FROM fresh
+	SELECT NULL::uuid, ` + noVerdict + intentColumns + ` FROM fresh
 	 UNION ALL
-	SELECT a.key, ` + noVerdict + `i.* FROM asked a, LATERAL (
-		SELECT ` + intentColumns + ` FROM conch.intents WHERE chain = $1 AND account = a.account AND idempotency_key = a.key
+	SELECT a.id, ` + noVerdict + `i.* FROM asked a, LATERAL (
+		SELECT ` + intentColumns + ` FROM conch.intents WHERE chain = $1 AND account = a.account AND space = a.space AND idempotency_key = a.key
 		 UNION ALL
-		SELECT ` + intentColumns + ` FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND idempotency_key = a.key) i
+		SELECT ` + intentColumns + ` FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND space = a.space AND idempotency_key = a.key) i
 	 WHERE a.key <> '' AND NOT EXISTS (SELECT FROM fresh f WHERE f.id = a.id)` + verdicts
 }
 
@@ -174,9 +177,10 @@ func inserting(reserving, reserved, verdicts string) string {
 func columns(batch []*request) []any {
 	var ids []pgtype.UUID
 	var accounts, tos, datas [][]byte
-	var keys []string
+	var keys, spaces []string
 	var values []pgtype.Numeric
-	var gases []int64
+	var gases, lasts []int64
+	var untils []pgtype.Timestamptz
 	for _, r := range batch {
 		ids = append(ids, uuid(&r.in.ID))
 		accounts = append(accounts, []byte(r.in.Account))
@@ -185,8 +189,11 @@ func columns(batch []*request) []any {
 		values = append(values, amount(r.in.Call.Value))
 		datas = append(datas, notNull(r.in.Call.Data))
 		gases = append(gases, int64(r.in.Call.Gas))
+		spaces = append(spaces, r.in.Space)
+		lasts = append(lasts, int64(r.in.LastBlock))
+		untils = append(untils, pgtype.Timestamptz{Time: r.in.ValidUntil, Valid: !r.in.ValidUntil.IsZero()})
 	}
-	return []any{ids, accounts, keys, tos, values, datas, gases}
+	return []any{ids, accounts, keys, tos, values, datas, gases, spaces, lasts, untils}
 }
 
 // amount returns what a call transfers, of which nil is 0.

@@ -10,8 +10,8 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Forget deletes up to most of the account's oldest intents that have ended for that long, by the database's clock, and whose
-// keys begin with [pending.OwnKeys], with their slots; as many of the archive besides. Their IDs are not found any more, and
+// Forget deletes up to most of the account's oldest intents that have ended for that long, by the database's clock, and
+// have a space, with their slots; as many of the archive besides. Their IDs are not found any more, and
 // their keys are new ones. Any process may ask for it. Like [Store.Archive] it waits for no lock on the table, and deletes
 // nothing then.
 func (s *Store) Forget(ctx context.Context, account chain.Account, age time.Duration, most int) (gone int, err error) {

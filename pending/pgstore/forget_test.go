@@ -23,18 +23,31 @@ func (s shelf) forget(age time.Duration) int {
 	return n
 }
 
+// own accepts an intent of conch's own.
+func (s shelf) own(n int) pending.Intent {
+	s.t.Helper()
+	in, err := s.Accept(s.t.Context(), pending.Intent{Account: pendingtest.Account, Space: "conch", Key: fmt.Sprint("conch:", n), Call: chain.Call{Gas: 1, To: []byte("c")}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return in
+}
+
 // What has ended of conch's own intents is gone after its time, also from the archive: no row of the account has it. What is
 // open stays, and so does all of a user's, the newest slot and what has just ended.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
-	own := func(n int) pending.Intent { return s.accept(fmt.Sprint(pending.OwnKeys, n)) }
-	users, archived, done := s.accept("a user's"), own(0), own(1)
+	own := s.own
+	users, archived, done := s.accept("conch:0"), own(0), own(1)
 	s.done(0, users)
 	s.done(1, archived)
 	s.done(2, done)
 	if n := s.archive(0); n != 2 {
 		t.Fatalf("archived %d intents, want 2: the newest slot stays", n)
+	}
+	if a, b := s.accept("conch:0"), own(0); a.ID != users.ID || b.ID != archived.ID {
+		t.Error("in the archive a user's key and conch's own are not apart")
 	}
 	late, cancelled, queued, open, rejected := own(2), own(3), own(4), own(5), own(6)
 	if err := s.Cancel(t.Context(), cancelled.ID); err != nil {
@@ -92,7 +105,7 @@ func TestForgettingBlocksNobody(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
 	for i := range 25 {
-		s.done(uint64(i), s.accept(fmt.Sprint(pending.OwnKeys, i)))
+		s.done(uint64(i), s.own(i))
 	}
 	tx, err := s.db.Connect(t).Begin(t.Context())
 	if err != nil {

@@ -43,7 +43,7 @@ func (s *Store) selects(f pending.Filter) (sql string, args []any) {
 	add(f.Account != "", `i.account = $%[1]d`, []byte(f.Account))
 	add(f.State != "", `t.state = $%[1]d`, f.State)
 	add(f.Standing != "", `$%[1]d = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END`, f.Standing)
-	add(f.Key != "", `i.idempotency_key = $%[1]d`, f.Key)
+	add(f.Key != "", `i.space = '' AND i.idempotency_key = $%[1]d`, f.Key)
 	add(f.To != "", `i.to_account = $%[1]d`, []byte(f.To))
 	add(!f.Since.IsZero(), `i.created_at >= $%[1]d`, f.Since)
 	add(!f.Until.IsZero(), `i.created_at < $%[1]d`, f.Until)

@@ -141,26 +141,41 @@ func TestABlockReadsNoIntent(t *testing.T) {
 	}
 }
 
-// What is under way is found without a look at what has ended, however much that is.
-func TestTheUnfinishedAreFoundAmongTheFinished(t *testing.T) {
+// What is under way to one contract is found without a look at what has ended, or at what is under way to another contract of the
+// same account, however much that is.
+func TestTheUnfinishedOfOneContractAreFound(t *testing.T) {
 	t.Parallel()
 	const many, open = 600, 5
 	s, d := openShelf(t).narrow()
+	accept := func(to string) pending.Intent {
+		in, err := s.Accept(t.Context(), pending.Intent{Account: pendingtest.Account, Space: "conch", Call: chain.Call{Gas: 1, To: []byte(to)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
 	var all, ends pending.Batch
 	for i := range uint64(many) {
-		all.New = append(all.New, slotOf(i, s.accept(fmt.Sprint("a ", i))))
+		all.New = append(all.New, slotOf(i, accept("contract one")))
 		if i < many-open {
 			ends.Changes = append(ends.Changes, pending.Change{Index: i, Status: pending.Finalized, Intent: pending.Done, Hash: hashOf(i), Block: chain.Block{Number: 9, Hash: "b"}})
 		}
 	}
 	s.write(all)
 	s.write(ends)
-	for i := range open {
-		s.accept(fmt.Sprint("a waits ", i))
+	for range open {
+		accept("contract one")
 	}
+	var two pending.Batch
+	for i := range uint64(many) {
+		if in := accept("contract two"); i%2 == 0 {
+			two.New = append(two.New, slotOf(many+i/2, in))
+		}
+	}
+	s.write(two)
 	run(t, s.conn, `ANALYZE conch.intents, conch.pending_transactions, conch.pending_floors`)
 	intents, slots := s.rowsRead(d, "intents"), s.rowsRead(d, "pending_transactions")
-	found, err := s.Unfinished(t.Context(), pendingtest.Account, "a ")
+	found, err := s.Unfinished(t.Context(), pendingtest.Account, "conch", []byte("contract one"))
 	intents, slots = s.rowsRead(d, "intents")-intents, s.rowsRead(d, "pending_transactions")-slots
 	if err != nil || len(found) != 2*open || intents > 10*open || slots > 10*open {
 		t.Errorf("found %d, error %v, by reading %d intents and %d slots; want %d, and few read", len(found), err, intents, slots, 2*open)

@@ -54,12 +54,15 @@ func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, 
 		var ready pgtype.Timestamptz
 		var seq int64
 		var age time.Duration
+		var lastBlock int64
+		var late bool
 		var last refusal
-		in, err := scanIntentWith(row, append([]any{&saving, &ready, &seq, &age}, last.columns()...)...)
+		in, err := scanIntentWith(row, append([]any{&saving, &ready, &seq, &age, &lastBlock, &late}, last.columns()...)...)
 		if err != nil {
 			return struct{}{}, err
 		}
-		w := pending.Record{Intent: in}
+		in.LastBlock = uint64(lastBlock)
+		w := pending.Record{Intent: in, Late: late}
 		place[in.ID] = seq
 		w.Refusal, err = last.read()
 		if w.Refusal.Times > 0 {
@@ -98,7 +101,7 @@ func (s *Store) Alike(ctx context.Context, account chain.Account, calls []chain.
 	return found.Bytes, err
 }
 
-const queueColumns = `seq, coalesce(clock_timestamp() - held_since, '0') AS age, ` + refusalColumns + `, ` + intentColumns
+const queueColumns = `seq, coalesce(clock_timestamp() - held_since, '0') AS age, last_block, coalesce(valid_until <= clock_timestamp(), false) AS late, ` + refusalColumns + `, ` + intentColumns
 
 // queued returns a query for the first of the intents under a condition, and since when they could be tried.
 func queued(since, condition, order string) string {

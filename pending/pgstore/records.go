@@ -98,12 +98,12 @@ func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) 
 	return r, err
 }
 
-// Unfinished returns the account's intents that have not ended and whose keys begin with a prefix, the oldest first. It
-// reads no finished rows.
-func (s *Store) Unfinished(ctx context.Context, account chain.Account, prefix string) (found []pending.Record, err error) {
+// Unfinished returns the intents of a space of conch's own that have not ended and call an account, the oldest first. It reads no
+// others.
+func (s *Store) Unfinished(ctx context.Context, account chain.Account, space string, to []byte) (found []pending.Record, err error) {
 	var batch pgx.Batch
 	batch.Queue(inOrder)
-	batch.Queue(unfinishedRecords, s.cfg.Chain, []byte(account), prefix, math.MaxInt32).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(unfinishedRecords, s.cfg.Chain, []byte(account), space, notNull(to), math.MaxInt32).Query(func(rows pgx.Rows) (err error) {
 		found, err = pgx.CollectRows(rows, scanRecord)
 		return err
 	})
@@ -113,14 +113,7 @@ func (s *Store) Unfinished(ctx context.Context, account chain.Account, prefix st
 }
 
 var unfinishedRecords = records(`i.id = ANY (ARRAY(
-	SELECT id FROM conch.intents WHERE chain = $1 AND account = $2 AND waits AND starts_with(idempotency_key, $3)
-	 UNION ALL
-	SELECT id FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND starts_with(idempotency_key, $3)
-	 UNION ALL
-	SELECT o.id FROM conch.pending_transactions s JOIN conch.intents o ON o.id = s.intent
-	 WHERE s.chain = $1 AND s.account = $2 AND NOT s.final AND starts_with(o.idempotency_key, $3)
-	   AND s.nonce >= coalesce((SELECT f.nonce FROM conch.pending_floors f WHERE f.chain = $1 AND f.account = $2), 0)))
-	AND i.fate = 'open'`, 4)
+	SELECT id FROM conch.intents WHERE chain = $1 AND account = $2 AND space = $3 AND to_account = $4 AND own_open))`, 5)
 
 // Counts returns the number of unfinished intents, by account and state, and at most 1000 queued that wait and 1000 that are put off.
 func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) {

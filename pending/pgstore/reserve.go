@@ -91,13 +91,13 @@ func (t *takes) columns() []any {
 // one's key holds no row that the other one needs; the database refuses the whole if what was taken and what is stored then differ.
 const (
 	reserving = `
-	judged AS MATERIALIZED (SELECT * FROM conch.pending_reserve($1, $10::uuid[], $11::bytea[], $12::text[], $13::text[], $14::bigint[], $15::int[], $16::int[], $17::text[], $18::numeric[])),`
+	judged AS MATERIALIZED (SELECT * FROM conch.pending_reserve($1, $13::uuid[], $14::bytea[], $15::text[], $16::text[], $17::bigint[], $18::int[], $19::int[], $20::text[], $21::numeric[])),`
 	reserved = `
-		   AND (a.id <> ALL ($10::uuid[]) OR EXISTS (SELECT FROM judged j WHERE j.id = a.id AND j.verdict = 'granted'))`
+		   AND (a.id <> ALL ($13::uuid[]) OR EXISTS (SELECT FROM judged j WHERE j.id = a.id AND j.verdict = 'granted'))`
 	noVerdict   = `'' AS verdict, '' AS what, NULL::numeric AS most, NULL::numeric AS spent, NULL::timestamptz AS at, NULL::timestamptz AS again, `
 	verdictRows = `
 	 UNION ALL
-	SELECT '', j.verdict, j.what, j.most, j.spent, j.at, j.again, j.id, ''::bytea, '', ''::bytea, 0::numeric, ''::bytea, 0::bigint, '', j.at FROM judged j
+	SELECT NULL::uuid, j.verdict, j.what, j.most, j.spent, j.at, j.again, j.id, ''::bytea, '', ''::bytea, 0::numeric, ''::bytea, 0::bigint, '', j.at FROM judged j
 	 WHERE conch.pending_kept((SELECT count(*) FROM judged g WHERE g.verdict = 'granted'), (SELECT count(*) FROM fresh f JOIN judged g ON g.id = f.id))`
 )
 

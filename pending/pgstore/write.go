@@ -31,7 +31,7 @@ func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	s.queueAccount(batch, t, b.Account, b.Number)
 	s.queueSlots(batch, t, b)
 	s.queueAttempts(batch, b)
-	s.queueRejects(batch, b)
+	s.queueEnds(batch, b)
 	s.queueHeld(batch, b)
 	s.queueChanges(batch, t, b)
 	s.queueFloor(batch, b)
@@ -144,7 +144,7 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 	}
 }
 
-func (s *Store) queueRejects(batch *pgx.Batch, b pending.Batch) {
+func (s *Store) queueEnds(batch *pgx.Batch, b pending.Batch) {
 	for _, r := range b.Rejects {
 		batch.Queue(`
 			WITH ended AS (
@@ -152,6 +152,13 @@ func (s *Store) queueRejects(batch *pgx.Batch, b pending.Batch) {
 			INSERT INTO conch.pending_events (chain, account, intent, version, kind, fate, why)
 			SELECT chain, account, id, version, 'rejected', fate, why FROM ended`,
 			uuid(&r.Intent), storable(r.Why))
+	}
+	for _, id := range b.Expired {
+		batch.Queue(`
+			WITH ended AS (
+				UPDATE conch.intents SET fate = 'expired', version = version + 1 WHERE id = $1 AND nonce IS NULL AND fate = 'open' RETURNING *)
+			INSERT INTO conch.pending_events (chain, account, intent, version, kind, fate)
+			SELECT chain, account, id, version, 'final', fate FROM ended`, uuid(&id))
 	}
 }
 

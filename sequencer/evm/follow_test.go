@@ -290,8 +290,10 @@ type nobody struct{}
 
 var errNobody = errors.New("nobody sends")
 
-func (nobody) Submit(context.Context, string, chain.Call) (string, error) { return "", errNobody }
-func (nobody) UnderWay(context.Context) ([]evm.Submitted, error)          { return nil, errNobody }
+func (nobody) Submit(context.Context, string, chain.Call, uint64) (string, error) {
+	return "", errNobody
+}
+func (nobody) UnderWay(context.Context, []byte) ([]evm.Submitted, error) { return nil, errNobody }
 func (nobody) Lost(context.Context, string) (is bool, why string, err error) {
 	return false, "", errNobody
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,11 +20,12 @@ import (
 // concurrent use.
 type Submitter interface { //nolint:interfacebloat // what becomes of a call, from its acceptance to its end
 	// Submit takes a call, to be sent after those that were taken before, also after a restart, and returns what it is known
-	// by. One whose key was taken before is taken once, and ended calls are not taken again.
-	Submit(ctx context.Context, key string, call chain.Call) (id string, err error)
-	// UnderWay returns what Submit has taken, in this process or another one, and has not ended, the oldest first. Calls
-	// of others that use the account are not among them.
-	UnderWay(ctx context.Context) ([]Submitted, error)
+	// by. One whose key was taken before is taken once, and ended calls are not taken again. If it has no nonce when the block last
+	// is there, it gets none any more, and is lost; 0: it always does.
+	Submit(ctx context.Context, key string, call chain.Call, last uint64) (id string, err error)
+	// UnderWay returns what Submit has taken of calls to an account, in this process or another one, and has not ended, the oldest
+	// first. Calls of others that use the node's account are not among them.
+	UnderWay(ctx context.Context, to []byte) ([]Submitted, error)
 	// Lost reports whether a call has ended without an effect, and why: somebody cancelled it, say.
 	Lost(ctx context.Context, id string) (is bool, why string, err error)
 	// Withdraw takes back a call that is queued.
@@ -115,10 +117,14 @@ func key(c chain.Call) string {
 	return "ledger " + hex.EncodeToString(crypto.Keccak256(c.To, c.Data, limit[:]))
 }
 
-// Nudge has the node's account send nothing to itself. While anything that it sends is in no block none is sent: it brings a
-// block, or an empty transaction would wait behind it.
+// Nudge has the node's account send nothing to itself. While anything that it sends to the contract, or such a transaction, is in no
+// block none is sent: it brings a block, or an empty transaction would wait behind it.
 func (l *Ledger) Nudge(ctx context.Context) error {
-	open, err := l.cfg.Submitter.UnderWay(ctx)
+	open, err := l.cfg.Submitter.UnderWay(ctx, l.address[:])
+	if err != nil {
+		return err
+	}
+	nudges, err := l.cfg.Submitter.UnderWay(ctx, []byte(l.cfg.Self))
 	if err != nil {
 		return err
 	}
@@ -127,12 +133,12 @@ func (l *Ledger) Nudge(ctx context.Context) error {
 		return err
 	}
 	first := "nudge " + head.Hash.Hex()
-	for _, s := range open {
+	for _, s := range slices.Concat(open, nudges) {
 		if s.Stage != Included || strings.HasPrefix(s.Key, first) { // that one is in a block that this endpoint does not have
 			return fmt.Errorf("%w: %s", ledger.ErrUnderWay, s.Key)
 		}
 	}
-	_, err = l.cfg.Submitter.Submit(ctx, l.nudge(first), chain.Call{To: common.CopyBytes([]byte(l.cfg.Self)), Gas: transferGas})
+	_, err = l.cfg.Submitter.Submit(ctx, l.nudge(first), chain.Call{To: common.CopyBytes([]byte(l.cfg.Self)), Gas: transferGas}, 0)
 	return err
 }
 

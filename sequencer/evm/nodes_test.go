@@ -34,7 +34,7 @@ type purse struct {
 }
 
 // UnderWay implements evm.Submitter: what it knows is in a pool, and not forgotten.
-func (p *purse) UnderWay(context.Context) ([]evm.Submitted, error) { return nil, nil }
+func (p *purse) UnderWay(context.Context, []byte) ([]evm.Submitted, error) { return nil, nil }
 
 // Lost implements evm.Submitter.
 func (p *purse) Lost(context.Context, string) (is bool, why string, err error) { return false, "", nil }
@@ -43,7 +43,7 @@ func (p *purse) Lost(context.Context, string) (is bool, why string, err error) {
 func (p *purse) Withdraw(context.Context, string) error { return nil }
 
 // Submit implements evm.Submitter.
-func (p *purse) Submit(ctx context.Context, key string, call chain.Call) (string, error) {
+func (p *purse) Submit(ctx context.Context, key string, call chain.Call, _ uint64) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.taken[key] {

@@ -66,7 +66,7 @@ func (l *Ledger) Review(ctx context.Context, awaited []ledger.Entry) (lost []led
 	if err := l.remember(ctx); err != nil {
 		return nil, "", err
 	}
-	open, err := l.cfg.Submitter.UnderWay(ctx)
+	open, err := l.cfg.Submitter.UnderWay(ctx, l.address[:])
 	if err != nil {
 		return nil, "", err
 	}
@@ -131,9 +131,6 @@ func (l *Ledger) carrier(ctx context.Context, m mark) (carrier, error) {
 func (l *Ledger) recall(ctx context.Context, open []Submitted, needs map[mark]bool) (carried map[mark]Submitted, err error) {
 	carried = map[mark]Submitted{}
 	for _, s := range open {
-		if !bytes.Equal(s.Call.To, l.address[:]) {
-			continue
-		}
 		marks := marksIn(s.Call.Data)
 		ours, needed := false, len(marks) == 0 // a cancellation is needed
 		for _, m := range marks {
@@ -155,15 +152,13 @@ func (l *Ledger) remember(ctx context.Context) error {
 	if l.sent.asked {
 		return nil
 	}
-	open, err := l.cfg.Submitter.UnderWay(ctx)
+	open, err := l.cfg.Submitter.UnderWay(ctx, l.address[:])
 	if err != nil {
 		return err
 	}
 	for _, s := range open {
-		if bytes.Equal(s.Call.To, l.address[:]) {
-			for _, m := range marksIn(s.Call.Data) {
-				l.sent.by[m] = carrier{id: s.ID, key: s.Key}
-			}
+		for _, m := range marksIn(s.Call.Data) {
+			l.sent.by[m] = carrier{id: s.ID, key: s.Key}
 		}
 	}
 	l.sent.asked = true
@@ -194,7 +189,7 @@ func (l *Ledger) take(ctx context.Context, tx ledger.Sent) error {
 	for base, n := k, 2; l.sent.ended[k]; n++ {
 		k = fmt.Sprint(base, again, n)
 	}
-	id, err := l.cfg.Submitter.Submit(ctx, k, call)
+	id, err := l.cfg.Submitter.Submit(ctx, k, call, lastOf(tx))
 	if err != nil {
 		return err
 	}
@@ -202,6 +197,16 @@ func (l *Ledger) take(ctx context.Context, tx ledger.Sent) error {
 		l.sent.by[markOf(e)] = carrier{id: id, key: k}
 	}
 	return nil
+}
+
+// lastOf returns the last block in which all entries of a transaction can land; 0: a cancellation can in any.
+func lastOf(tx ledger.Sent) (last uint64) {
+	for i, e := range tx.Entries {
+		if i == 0 || e.Grant.ValidUntil < last {
+			last = e.Grant.ValidUntil
+		}
+	}
+	return last
 }
 
 // again is in the key of a call that is taken again, since the first one has ended without effect.

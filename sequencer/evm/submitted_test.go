@@ -21,15 +21,16 @@ var _ sequencer.Reviewer = (*evm.Ledger)(nil)
 type desk struct {
 	keys  []string // that were given, also again
 	calls []chain.Call
+	lasts []uint64
 	all   []evm.Submitted // under way
 	ended map[string]bool // with an effect
 	away  error
 }
 
 // Submit implements evm.Submitter. An ended call is not taken again.
-func (d *desk) Submit(_ context.Context, key string, call chain.Call) (string, error) {
+func (d *desk) Submit(_ context.Context, key string, call chain.Call, last uint64) (string, error) {
 	known := slices.Contains(d.keys, key)
-	d.keys, d.calls = append(d.keys, key), append(d.calls, call)
+	d.keys, d.calls, d.lasts = append(d.keys, key), append(d.calls, call), append(d.lasts, last)
 	if !known {
 		d.all = append(d.all, evm.Submitted{ID: "id of " + key, Key: key, Call: call})
 	}
@@ -37,7 +38,14 @@ func (d *desk) Submit(_ context.Context, key string, call chain.Call) (string, e
 }
 
 // UnderWay implements evm.Submitter.
-func (d *desk) UnderWay(context.Context) ([]evm.Submitted, error) { return slices.Clone(d.all), d.away }
+func (d *desk) UnderWay(_ context.Context, to []byte) (all []evm.Submitted, err error) {
+	for _, s := range d.all {
+		if bytes.Equal(s.Call.To, to) {
+			all = append(all, s)
+		}
+	}
+	return all, d.away
+}
 
 // Lost implements evm.Submitter.
 func (d *desk) Lost(_ context.Context, id string) (is bool, why string, err error) {
@@ -276,4 +284,26 @@ func TestCallsOfTheNextProcessStay(t *testing.T) {
 	b.restart() // what it finds is its own
 	b.review(2)
 	b.want("2")
+}
+
+// P36: a call gets no nonce once the first of its entries cannot land any more: the others are given up with it, and submitted again. A
+// cancellation can land at any time, and so can a nudge.
+func TestACallLastsAsLongAsItsEntries(t *testing.T) {
+	t.Parallel()
+	b := newBatch(t, 3)
+	b.entries[1].Grant.ValidUntil = 80
+	c := &cancels{at: b.at, owner: named(t, "member 0")}
+	cancel, _ := c.sent()
+	if err := b.ledger.Submit(t.Context(), cancel); err != nil {
+		t.Fatal(err)
+	}
+	b.submit(0)
+	b.submit(2, 1)
+	b.all = nil
+	if err := b.ledger.Nudge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []uint64{0, 90, 80, 0}; !slices.Equal(b.lasts, want) {
+		t.Errorf("the last blocks are %v, want %v", b.lasts, want)
+	}
 }

@@ -15,6 +15,7 @@ CREATE TABLE conch.intents (
     seq             bigint GENERATED ALWAYS AS IDENTITY,   -- the order in which they get slots
     chain           text COLLATE "C" NOT NULL,
     account         bytea NOT NULL,
+    space           text COLLATE "C" NOT NULL DEFAULT '',   -- in which its key is unique: empty for callers, else a part of conch itself
     idempotency_key text COLLATE "C",                       -- the caller's own name for it
     to_account      bytea NOT NULL,
     value           numeric(78, 0) NOT NULL CHECK (value >= 0),
@@ -22,8 +23,10 @@ CREATE TABLE conch.intents (
     gas             bigint NOT NULL CHECK (gas >= 0),
     creator         text NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    last_block      bigint NOT NULL DEFAULT 0,              -- it gets no slot once this block is there; 0: it does
+    valid_until     timestamptz,                            -- it gets no slot from then on; NULL: it does
     nonce           bigint,                                 -- its slot, once it has one
-    fate            text NOT NULL DEFAULT 'open' CHECK (fate IN ('open', 'done', 'cancelled', 'rejected')),
+    fate            text NOT NULL DEFAULT 'open' CHECK (fate IN ('open', 'done', 'cancelled', 'rejected', 'expired')),
     why             text NOT NULL DEFAULT '',
     cancel          boolean NOT NULL DEFAULT false,         -- asked for; it may be too late
     -- Raised by each change of what is told of it. While it has a slot, the slot's version stands for this one: so a block changes
@@ -42,10 +45,11 @@ CREATE TABLE conch.intents (
     waits           boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate = 'open' AND NOT cancel AND held_until IS NULL) STORED,
     put_off         boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate = 'open' AND NOT cancel AND held_until IS NOT NULL) STORED,
     cancelling      boolean NOT NULL GENERATED ALWAYS AS (cancel AND fate = 'open' AND nonce IS NOT NULL) STORED,
-    slotless        boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate <> 'open') STORED -- it ended without a slot
+    slotless        boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate <> 'open') STORED, -- it ended without a slot
+    own_open        boolean NOT NULL GENERATED ALWAYS AS (space <> '' AND fate = 'open') STORED -- of conch itself, and under way
 ) WITH (fillfactor = 60);
 -- An intent without a key needs no place among the keys.
-CREATE UNIQUE INDEX intents_idempotency_key ON conch.intents (chain, account, idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE UNIQUE INDEX intents_idempotency_key ON conch.intents (chain, account, space, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX intents_waiting ON conch.intents (chain, account, seq) WHERE waits;
 CREATE INDEX intents_put_off ON conch.intents (chain, account, seq) WHERE put_off;
 CREATE INDEX intents_due ON conch.intents (chain, account, held_until) WHERE put_off;
@@ -55,8 +59,10 @@ CREATE INDEX intents_slotless ON conch.intents (chain, account, seq) WHERE slotl
 -- For lists, and for nothing else: where many rows wait, the planner would take an index on seq itself for the queue too, and read
 -- it past all finished rows.
 CREATE INDEX intents_listed ON conch.intents ((seq + 0));
--- What conch itself has sent from an account, for its private contracts: their keys, which no user can choose, begin with "conch:".
-CREATE INDEX intents_own ON conch.intents (chain, account, seq) WHERE pg_catalog.starts_with(idempotency_key, 'conch:');
+-- What conch itself has sent from an account, for its private contracts; and what of it is under way, by whom it calls, since many
+-- contracts may share an account.
+CREATE INDEX intents_own ON conch.intents (chain, account, seq) WHERE space <> '';
+CREATE INDEX intents_own_open ON conch.intents (chain, account, space, to_account) WHERE own_open;
 
 -- The scope that sends from an account, and the history of the database in which it was last worked
 -- on: in another one, rows may be missing.
@@ -411,8 +417,8 @@ BEGIN
     day := date_trunc('day', at, 'UTC');
     minute := date_trunc('minute', at, 'UTC');
     known := ARRAY(SELECT a.key <> '' AND (a.nth > 1
-               OR EXISTS (SELECT FROM conch.intents k WHERE k.chain = pending_reserve.chain AND k.account = a.account AND k.idempotency_key = a.key)
-               OR EXISTS (SELECT FROM conch.archived_intents k WHERE k.chain = pending_reserve.chain AND k.account = a.account AND k.idempotency_key = a.key))
+               OR EXISTS (SELECT FROM conch.intents k WHERE k.chain = pending_reserve.chain AND k.account = a.account AND k.space = '' AND k.idempotency_key = a.key)
+               OR EXISTS (SELECT FROM conch.archived_intents k WHERE k.chain = pending_reserve.chain AND k.account = a.account AND k.space = '' AND k.idempotency_key = a.key))
           FROM (SELECT u.*, row_number() OVER (PARTITION BY u.account, u.key ORDER BY u.place) AS nth
                   FROM unnest(accounts, keys) WITH ORDINALITY AS u(account, key, place)) a ORDER BY a.place);
     WITH gone AS (DELETE FROM conch.pending_returned r WHERE r.chain = pending_reserve.chain AND r.token = ANY (tokens) RETURNING r.*),
@@ -524,11 +530,11 @@ REVOKE ALL ON FUNCTION conch.pending_clear(interval, int) FROM PUBLIC;
 
 -- What is finished may be moved out of the way: the same rows in tables that nobody
 -- writes to. Idempotency keys count there as well.
-CREATE TABLE conch.archived_intents (LIKE conch.intents, PRIMARY KEY (id), UNIQUE (chain, account, idempotency_key));
-ALTER TABLE conch.archived_intents DROP COLUMN waits, DROP COLUMN put_off, DROP COLUMN stuck, DROP COLUMN cancelling, DROP COLUMN slotless, DROP COLUMN refusals,
+CREATE TABLE conch.archived_intents (LIKE conch.intents, PRIMARY KEY (id), UNIQUE (chain, account, space, idempotency_key));
+ALTER TABLE conch.archived_intents DROP COLUMN waits, DROP COLUMN put_off, DROP COLUMN stuck, DROP COLUMN cancelling, DROP COLUMN slotless, DROP COLUMN own_open, DROP COLUMN last_block, DROP COLUMN valid_until, DROP COLUMN refusals,
     DROP COLUMN held_cause, DROP COLUMN held_why, DROP COLUMN held_since, DROP COLUMN held_until, DROP COLUMN held_height, DROP COLUMN held_nonce;
 CREATE INDEX archived_intents_seq ON conch.archived_intents (seq);
-CREATE INDEX archived_intents_own ON conch.archived_intents (chain, account, seq) WHERE pg_catalog.starts_with(idempotency_key, 'conch:');
+CREATE INDEX archived_intents_own ON conch.archived_intents (chain, account, seq) WHERE space <> '';
 CREATE TABLE conch.archived_transactions (LIKE conch.pending_transactions, PRIMARY KEY (chain, account, nonce));
 ALTER TABLE conch.archived_transactions DROP COLUMN epoch, DROP COLUMN write, DROP COLUMN told, DROP COLUMN stuck;
 CREATE TABLE conch.archived_attempts (LIKE conch.pending_attempts, PRIMARY KEY (chain, account, nonce, n));
@@ -575,8 +581,8 @@ BEGIN
     INSERT INTO conch.archived_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, failed, final, since_block, creator, created_at, updated_at, witnesses, waits, version)
     SELECT g.chain, g.account, g.nonce, g.intent, g.hash, g.watched, g.state, g.block_hash, g.block_number, g.failed, g.final, g.since_block, g.creator, g.created_at, g.updated_at, g.witnesses, g.waits, g.version FROM gone g;
     WITH gone AS (DELETE FROM conch.intents i WHERE i.id = ANY (ids) RETURNING i.*)
-    INSERT INTO conch.archived_intents (id, seq, chain, account, idempotency_key, to_account, value, data, gas, creator, created_at, nonce, fate, why, cancel, version)
-    SELECT g.id, g.seq, g.chain, g.account, g.idempotency_key, g.to_account, g.value, g.data, g.gas, g.creator, g.created_at, g.nonce, g.fate, g.why, g.cancel, g.version FROM gone g;
+    INSERT INTO conch.archived_intents (id, seq, chain, account, space, idempotency_key, to_account, value, data, gas, creator, created_at, nonce, fate, why, cancel, version)
+    SELECT g.id, g.seq, g.chain, g.account, g.space, g.idempotency_key, g.to_account, g.value, g.data, g.gas, g.creator, g.created_at, g.nonce, g.fate, g.why, g.cancel, g.version FROM gone g;
     RETURN greatest(cardinality(nonces), cardinality(ids));
 END $$;
 REVOKE ALL ON FUNCTION conch.pending_archive(text, bytea, interval, int) FROM PUBLIC;
@@ -601,7 +607,7 @@ BEGIN
     LOCK TABLE conch.intents IN ROW EXCLUSIVE MODE;
     WITH old AS MATERIALIZED (
         SELECT i.id, i.nonce FROM conch.intents i
-         WHERE i.chain = pending_forget.chain AND i.account = pending_forget.account AND starts_with(i.idempotency_key, 'conch:')
+         WHERE i.chain = pending_forget.chain AND i.account = pending_forget.account AND i.space <> ''
          ORDER BY i.seq LIMIT most),
     slots AS (
         DELETE FROM conch.pending_transactions t USING old o
@@ -615,13 +621,13 @@ BEGIN
     DELETE FROM conch.intents i
      WHERE i.id = ANY (ARRAY(
         SELECT o.id FROM (SELECT x.* FROM conch.intents x
-                 WHERE x.chain = pending_forget.chain AND x.account = pending_forget.account AND starts_with(x.idempotency_key, 'conch:')
+                 WHERE x.chain = pending_forget.chain AND x.account = pending_forget.account AND x.space <> ''
                  ORDER BY x.seq LIMIT most) o
          WHERE o.nonce = ANY (gone) OR o.slotless AND o.created_at < cutoff));
     GET DIAGNOSTICS total = ROW_COUNT;
     WITH old AS MATERIALIZED (
         SELECT i.id, i.nonce, i.created_at FROM conch.archived_intents i
-         WHERE i.chain = pending_forget.chain AND i.account = pending_forget.account AND starts_with(i.idempotency_key, 'conch:')
+         WHERE i.chain = pending_forget.chain AND i.account = pending_forget.account AND i.space <> ''
          ORDER BY i.seq LIMIT most),
     slots AS (
         DELETE FROM conch.archived_transactions t USING old o

@@ -26,14 +26,15 @@ type Account struct {
 	Sign func(hash [32]byte) ([]byte, error)
 }
 
-// Calls has calls sent from an account for another service. Their keys are not those of users, who can neither use nor
-// meet them. It is safe for concurrent use.
+// Calls has calls sent from an account for another service. Their keys are in a space of their own: no user can find, use or meet
+// them. It is safe for concurrent use.
 type Calls interface { //nolint:interfacebloat // what becomes of a call, from its acceptance to its end
 	// Accept has a call sent, in order and once for each key, and returns its ID. Without an error it is stored. The key
-	// of a call that has ended names that one still.
-	Accept(ctx context.Context, key string, call chain.Call) (id string, err error)
-	// UnderWay returns the calls that Accept has taken, in any process, and that have not ended, the oldest first.
-	UnderWay(ctx context.Context) ([]Accepted, error)
+	// of a call that has ended names that one still. Once the block last is there, the call gets no nonce any more, and is lost; 0: it
+	// always does.
+	Accept(ctx context.Context, key string, call chain.Call, last uint64) (id string, err error)
+	// UnderWay returns the calls to an account that Accept has taken, in any process, and that have not ended, the oldest first.
+	UnderWay(ctx context.Context, to []byte) ([]Accepted, error)
 	// Lost reports whether a call has ended without an effect, and why.
 	Lost(ctx context.Context, id string) (is bool, why string, err error)
 	// Withdraw asks to take a call back. One without a nonce is never sent.

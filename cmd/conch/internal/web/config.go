@@ -47,7 +47,7 @@ type Config struct {
 	// Observe connects an observer. It is called again whenever one has failed.
 	Observe func(ctx context.Context) (Observer, error)
 	// Ask sends a drain or a transfer to the leader, as pgops.Ask does; nil without a database.
-	Ask     func(ctx context.Context, r pgops.Request) error
+	Ask func(ctx context.Context, r pgops.Request) error
 	// Locked names what locks tables of the database, for an error of a wait for them, as pg.Locked does; nil without a database.
 	Locked  func(ctx context.Context, err error) error
 	Metrics http.Handler

@@ -14,13 +14,13 @@ type submitter struct{ calls node.Calls }
 var _ evm.Submitter = submitter{}
 
 // Submit implements evm.Submitter.
-func (s submitter) Submit(ctx context.Context, key string, call chain.Call) (id string, err error) {
-	return s.calls.Accept(ctx, key, call)
+func (s submitter) Submit(ctx context.Context, key string, call chain.Call, last uint64) (id string, err error) {
+	return s.calls.Accept(ctx, key, call, last)
 }
 
 // UnderWay implements evm.Submitter.
-func (s submitter) UnderWay(ctx context.Context) (all []evm.Submitted, err error) {
-	found, err := s.calls.UnderWay(ctx)
+func (s submitter) UnderWay(ctx context.Context, to []byte) (all []evm.Submitted, err error) {
+	found, err := s.calls.UnderWay(ctx, to)
 	for _, f := range found {
 		one := evm.Submitted{ID: f.ID, Key: f.Key, Call: f.Call, Waits: f.Waits}
 		switch {

@@ -220,7 +220,7 @@ func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notAccepted(err)
 	}
-	if t.Fate == "done" || t.Fate == "rejected" {
+	if t.Fate == "done" || t.Fate == "rejected" || t.Fate == "expired" {
 		return web.Failf(http.StatusConflict, "it is too late to cancel: the transaction is %s", t.Fate).Named("too-late", "Too late")
 	}
 	a.log.InfoContext(r.Context(), "cancellation accepted", slog.String("id", id), slog.String("actor", web.Actor(r.Context())))

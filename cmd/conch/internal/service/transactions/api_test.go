@@ -120,7 +120,7 @@ func (f *fakeStore) Cancel(ctx context.Context, id pending.ID) error {
 	return f.ready(ctx)
 }
 
-func (*fakeStore) Unfinished(context.Context, chain.Account, string) ([]pending.Record, error) {
+func (*fakeStore) Unfinished(context.Context, chain.Account, string, []byte) ([]pending.Record, error) {
 	return nil, nil
 }
 

@@ -12,9 +12,12 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// reserved is how the idempotency keys of conch's own transactions begin. No user may name such a key: they would get hold of
-// a transaction of the node's, or stand in its way.
-const reserved = pending.OwnKeys
+// space is that of the calls of other services. Their keys begin with reserved besides, for people who read a list; so no user may name
+// such a key.
+const (
+	space    = "conch"
+	reserved = space + ":"
+)
 
 // calls has another service's calls sent from an account.
 type calls struct {
@@ -23,8 +26,8 @@ type calls struct {
 }
 
 // Accept implements node.Calls.
-func (c calls) Accept(ctx context.Context, key string, call chain.Call) (id string, err error) {
-	in, err := c.kept.Accept(ctx, pending.Intent{Account: c.account.Address, Key: reserved + key, Call: call})
+func (c calls) Accept(ctx context.Context, key string, call chain.Call, last uint64) (id string, err error) {
+	in, err := c.kept.Accept(ctx, pending.Intent{Account: c.account.Address, Space: space, Key: reserved + key, Call: call, LastBlock: last})
 	if errors.Is(err, pending.ErrConflict) {
 		return "", fmt.Errorf("%w: %q", errKeyTaken, reserved+key)
 	}
@@ -32,8 +35,8 @@ func (c calls) Accept(ctx context.Context, key string, call chain.Call) (id stri
 }
 
 // UnderWay implements node.Calls.
-func (c calls) UnderWay(ctx context.Context) (all []node.Accepted, err error) {
-	found, err := c.kept.Unfinished(ctx, c.account.Address, reserved)
+func (c calls) UnderWay(ctx context.Context, to []byte) (all []node.Accepted, err error) {
+	found, err := c.kept.Unfinished(ctx, c.account.Address, space, to)
 	for _, r := range found {
 		one := node.Accepted{
 			ID: idText(r.ID), Key: strings.TrimPrefix(r.Key, reserved), Call: r.Call, Signed: r.Index != nil,
@@ -66,6 +69,8 @@ func (c calls) Lost(ctx context.Context, id string) (is bool, why string, err er
 		return false, "", err
 	case r.Fate == pending.Cancelled:
 		why = "was cancelled"
+	case r.Fate == pending.Expired:
+		why = "had no nonce when its last block came"
 	case r.Fate == pending.Rejected:
 		why = "was rejected: " + r.Why
 	case r.Fate == pending.Done && r.Last.Failed:

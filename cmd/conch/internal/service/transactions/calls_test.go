@@ -30,9 +30,12 @@ func newQueue(t *testing.T) *queue {
 	return &queue{calls: calls{a, m}, t: t, memory: m}
 }
 
+// contract is whom the calls of a test go to.
+var contract = []byte("a contract of 20 byt")
+
 func (q *queue) accept(key string, data byte) string {
 	q.t.Helper()
-	id, err := q.Accept(q.t.Context(), key, chain.Call{Gas: 21000, Data: []byte{data}})
+	id, err := q.Accept(q.t.Context(), key, chain.Call{To: contract, Gas: 21000, Data: []byte{data}}, 0)
 	if err != nil {
 		q.t.Fatal(err)
 	}
@@ -62,19 +65,19 @@ func (q *queue) slot(nonce uint64, id string, c pending.Change) {
 
 func (q *queue) underWay() []node.Accepted {
 	q.t.Helper()
-	all, err := q.UnderWay(q.t.Context())
+	all, err := q.UnderWay(q.t.Context(), contract)
 	if err != nil {
 		q.t.Fatal(err)
 	}
 	return all
 }
 
-// The calls of another service have keys of their own: a user who has the same key has another transaction, and the service
-// does not see it.
+// The calls of another service have keys of their own: a user who has taken the same key, past the API, has another transaction, and
+// the service does not see it.
 func TestAServiceHasKeysOfItsOwn(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
-	theirs, err := q.memory.Accept(t.Context(), pending.Intent{Account: q.account.Address, Key: "nudge 0xab", Call: chain.Call{Value: big.NewInt(5)}})
+	theirs, err := q.memory.Accept(t.Context(), pending.Intent{Account: q.account.Address, Key: "conch:nudge 0xab", Call: chain.Call{Value: big.NewInt(5)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +85,7 @@ func TestAServiceHasKeysOfItsOwn(t *testing.T) {
 	if again := q.accept("nudge 0xab", 1); again != id || id == idText(theirs.ID) {
 		t.Errorf("got %s and again %s, and the user has %s; want one and another", id, again, idText(theirs.ID))
 	}
-	if _, err := q.Accept(t.Context(), "nudge 0xab", chain.Call{Data: []byte{2}}); !errors.Is(err, errKeyTaken) {
+	if _, err := q.Accept(t.Context(), "nudge 0xab", chain.Call{Data: []byte{2}}, 0); !errors.Is(err, errKeyTaken) {
 		t.Errorf("the key for another call: got error %v, want errKeyTaken", err)
 	}
 	if all := q.underWay(); len(all) != 1 || all[0].ID != id || all[0].Key != "nudge 0xab" || all[0].Call.Data[0] != 1 {
@@ -95,7 +98,7 @@ func TestWhatBecomesOfCalls(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
 	ids := map[string]string{}
-	for i, key := range []string{"queued", "signed", "included", "late", "done", "failed", "rejected", "cancelled"} {
+	for i, key := range []string{"queued", "signed", "included", "late", "done", "failed", "rejected", "cancelled", "expired"} {
 		ids[key] = q.accept(key, byte(i))
 	}
 	block := chain.Block{Number: 7, Hash: "b"}
@@ -105,7 +108,7 @@ func TestWhatBecomesOfCalls(t *testing.T) {
 	q.slot(3, ids["late"], pending.Change{Status: pending.FinalityTimeout, Block: block})
 	q.slot(4, ids["signed"], pending.Change{Status: pending.Ready, Waits: "fees"})
 	rejected, queued := testID(ids["rejected"]), testID(ids["queued"])
-	q.write(pending.Batch{Rejects: []pending.Hold{{Intent: rejected, Why: "nonsense"}}, Hold: &pending.Hold{Intent: queued, Why: "it cannot pay"}})
+	q.write(pending.Batch{Expired: []pending.ID{testID(ids["expired"])}, Rejects: []pending.Hold{{Intent: rejected, Why: "nonsense"}}, Hold: &pending.Hold{Intent: queued, Why: "it cannot pay"}})
 	if err := q.Withdraw(t.Context(), ids["cancelled"]); err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +123,21 @@ func TestWhatBecomesOfCalls(t *testing.T) {
 	ids["unknown"] = "00000000-0000-4000-8000-000000000001"
 	for key, says := range map[string]string{
 		"queued": "", "signed": "", "included": "", "done": "",
-		"failed": "had no effect", "rejected": "was rejected: nonsense", "cancelled": "was cancelled", "unknown": "its row is gone",
+		"failed": "had no effect", "rejected": "was rejected: nonsense", "expired": "had no nonce when its last block came", "cancelled": "was cancelled", "unknown": "its row is gone",
 	} {
 		is, why, err := q.Lost(t.Context(), ids[key])
 		if is != (says != "") || !strings.Contains(why, says) || err != nil {
 			t.Errorf("%s: lost %v, %q, error %v; want %q", key, is, why, err, says)
 		}
+	}
+	if all, err := q.UnderWay(t.Context(), []byte("another contract's")); err != nil || len(all) > 0 {
+		t.Errorf("of another contract of the account: %+v, error %v", all, err)
+	}
+	if _, err := q.Accept(t.Context(), "timely", chain.Call{To: contract}, 90); err != nil {
+		t.Fatal(err)
+	}
+	if w, err := q.memory.Queue(t.Context(), q.account.Address, false, 9); err != nil || w.Oldest[1].LastBlock != 90 {
+		t.Errorf("the queue is %+v, error %v; want the last block in it", w, err)
 	}
 	away := calls{q.account, &fakeStore{kept: map[pending.ID]pending.Record{rejected: {}}, err: context.DeadlineExceeded}}
 	if is, _, err := away.Lost(t.Context(), ids["rejected"]); is || err == nil {

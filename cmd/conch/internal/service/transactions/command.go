@@ -140,7 +140,7 @@ func (a *shell) txList() *cobra.Command {
 	for _, f := range [][2]string{
 		{"account", "only of this `name` or address"},
 		{"state", "only in this `state`: future, ready, broadcast, in_block, retracted, finalized, …"},
-		{"fate", "only of this `fate`: queued, open, done, cancelled or rejected"},
+		{"fate", "only of this `fate`: queued, open, done, cancelled, rejected or expired"},
 		{"key", "only the one of --account with this idempotency `key`"},
 		{"nonce", "only the one of --account with this `nonce`"},
 		{"hash", "only the one for which this `hash` was ever signed"},

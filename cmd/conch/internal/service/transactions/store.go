@@ -28,7 +28,7 @@ type reader interface { //nolint:interfacebloat // one for each way to look
 	Counts(ctx context.Context) ([]pending.Count, error)
 	Attempts(ctx context.Context, account chain.Account, index uint64) ([]pending.Attempt, error)
 	Backlog(ctx context.Context, account chain.Account) (pending.Backlog, error)
-	Unfinished(ctx context.Context, account chain.Account, prefix string) ([]pending.Record, error)
+	Unfinished(ctx context.Context, account chain.Account, space string, to []byte) ([]pending.Record, error)
 }
 
 // chainStore is the store of one chain.
