@@ -49,13 +49,12 @@ func (rs *reasons) of(ctx context.Context, a Account, r pending.Record) Revert {
 		return out
 	}
 	out = Revert{ReplayedAt: max(r.Last.Block.Number, 1) - 1}
-	select {
-	case rs.places <- struct{}{}:
-		defer func() { <-rs.places }()
-	default:
+	leave, err := place(rs.places)
+	if err != nil {
 		out.Unknown = "too many ask now: ask again in a moment"
 		return out
 	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, reasonPatience)
 	defer cancel()
 	why, err := rs.replay(ctx, a, r.Call, out.ReplayedAt)
