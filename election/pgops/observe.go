@@ -137,10 +137,7 @@ func (o *Observer) named(ctx context.Context, err error) error {
 }
 
 func (o *Observer) scopes(ctx context.Context, sql, scope string) ([]ScopeStatus, error) {
-	rows, err := o.conn.Query(ctx, sql, scope)
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := o.conn.Query(ctx, sql, scope) // they have its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s ScopeStatus, err error) {
 		err = row.Scan(&s.Scope, &s.Epoch, &s.Holder, &s.AcquiredAt, &s.HeartbeatAt, &s.HeartbeatAgeMS,
 			&s.Released, &s.Candidates, &s.Held, &s.LeaseMS, &s.Term, &s.Takeover, &s.lockKey, &s.Failures, &s.LastFailure, &s.LastFailureAt)
@@ -211,10 +208,7 @@ func (o *Observer) History(ctx context.Context, scope string, limit int) ([]Even
 func (o *Observer) events(ctx context.Context, where string, args ...any) ([]Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
-	rows, err := o.conn.Query(ctx, eventsSQL+where, args...)
-	if err != nil {
-		return nil, o.named(ctx, err)
-	}
+	rows, _ := o.conn.Query(ctx, eventsSQL+where, args...) // they have its error
 	events, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Event])
 	return events, o.named(ctx, err)
 }

@@ -59,13 +59,10 @@ func (w *watcher) begin(ctx context.Context) error {
 	if err := w.look(ctx); err != nil {
 		return err
 	}
-	rows, err := w.observer.conn.Query(ctx,
+	rows, _ := w.observer.conn.Query(ctx, // they have its error
 		`SELECT id FROM conch.leadership_history WHERE ($1 = '' OR scope = $1) AND id > $2`, w.scope, w.cursor.from)
-	if err != nil {
-		return err
-	}
 	var id int64
-	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
 		w.cursor.isNew(id)
 		return nil
 	})

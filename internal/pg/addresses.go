@@ -122,19 +122,12 @@ func leave(conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// Address is what came of trying one address.
-type Address struct {
-	Outcome string
-	// Bad is set if the address could not be used. One that is not what target_session_attrs asks for
-	// now, such as a standby, is as it should be.
-	Bad bool
-}
-
-// Addresses tries each address of a database, however good the others are. It returns none if there is only one.
-func Addresses(ctx context.Context, c Config) (all []Address, err error) {
+// Addresses tries each address of a database, however good the others are, and says what came of each; of a single one nothing. bad
+// is true if one could not be used. One that is not what target_session_attrs asks for now, such as a standby, is as it should be.
+func Addresses(ctx context.Context, c Config) (all []string, bad bool, err error) {
 	cfg, err := c.Parse()
 	if err != nil || alone(ctx, cfg) {
-		return nil, err
+		return nil, false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
@@ -149,7 +142,7 @@ func Addresses(ctx context.Context, c Config) (all []Address, err error) {
 		_, good := errors.AsType[*unfitError](one.err)
 		// localhost has a second address, at which many servers do not listen.
 		spare := strings.HasSuffix(one.name, "(::1)") && errors.Is(one.err, syscall.ECONNREFUSED)
-		all = append(all, Address{Outcome: one.String(), Bad: !good && !spare})
+		all, bad = append(all, one.String()), bad || !good && !spare
 	}
-	return all, nil
+	return all, bad, nil
 }

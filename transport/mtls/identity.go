@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/internal/expiry"
@@ -38,12 +39,8 @@ type Identity struct {
 }
 
 // Certificates returns the certificate that it shows, and then those that lead to a CA.
-func (i Identity) Certificates() (all []*x509.Certificate) {
-	for _, der := range i.certificate.Certificate {
-		if c, err := x509.ParseCertificate(der); err == nil {
-			all = append(all, c)
-		}
-	}
+func (i Identity) Certificates() []*x509.Certificate {
+	all, _ := x509.ParseCertificates(slices.Concat(i.certificate.Certificate...)) // each has been parsed before
 	return all
 }
 

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"fmt"
-	"reflect"
-	"strconv"
+	"io"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -37,29 +37,21 @@ func escaped(text string) []byte {
 	return out
 }
 
-// foreign is a value that prints inert with every verb. %q escapes by itself, and once is enough.
-type foreign string
+// foreign is a value that prints inert with every verb. What %q has escaped stays as it is.
+type foreign struct{ value any }
 
 // Format implements fmt.Formatter.
 func (f foreign) Format(s fmt.State, verb rune) {
-	text := Inert(f)
-	if verb == 'q' {
-		text = strconv.Quote(string(f))
-	}
-	_, _ = fmt.Fprintf(s, strings.Replace(fmt.FormatString(s, verb), string(verb), "s", 1), text)
+	_, _ = io.WriteString(s, Inert(fmt.Sprintf(fmt.FormatString(s, verb), f.value)))
 }
 
 // Row returns a line as [fmt.Sprintf] does. The format is the layout, its tabs separate the cells of a table, and no value adds
 // to that.
 func Row(format string, values ...any) string {
-	values = append([]any(nil), values...)
+	values = slices.Clone(values)
 	for i, v := range values {
-		switch kind := reflect.ValueOf(v).Kind(); {
-		case reflect.Bool <= kind && kind <= reflect.Complex128: // not of others' making
-		case kind == reflect.Slice && reflect.TypeOf(v).Elem().Kind() == reflect.Uint8:
-			values[i] = foreign(fmt.Sprintf("%s", v))
-		default:
-			values[i] = foreign(fmt.Sprint(v))
+		if _, width := v.(int); !width { // or a number, which is inert
+			values[i] = foreign{v}
 		}
 	}
 	return fmt.Sprintf(format, values...)

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -30,5 +31,16 @@ func TestInert(t *testing.T) {
 	var before, after any
 	if json.Unmarshal(raw, &before) != nil || json.Unmarshal([]byte(cli.Inert(raw)), &after) != nil || !reflect.DeepEqual(before, after) {
 		t.Errorf("JSON became %s", cli.Inert(raw))
+	}
+}
+
+// No value adds to the layout of a row, whatever its type and verb. What %q has escaped is not escaped again.
+func TestRow(t *testing.T) {
+	t.Parallel()
+	const evil = "a\tb\n\x1b[31m"
+	got := cli.Row("%-*s|\t%s|%v|%s|%q|%d|%.1f|%v", 4, "ab", evil, errors.New(evil), json.RawMessage(evil), evil, 7, 0.25, []string{evil})
+	const want = `ab  |` + "\t" + `a b \u001b[31m|a b \u001b[31m|a b \u001b[31m|"a\tb\n\x1b[31m"|7|0.2|[a b \u001b[31m]`
+	if got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

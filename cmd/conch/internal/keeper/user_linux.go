@@ -11,10 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errUser means that a command cannot run as another user and be kept.
-var errUser = errors.New("a command that runs as another user needs a conch that may become that user, and may kill what it runs: " +
-	"start conch as root, or with CAP_SETUID, CAP_SETGID and CAP_KILL")
-
 // CanBecome returns why a command cannot run as a user, nil if it can.
 func CanBecome(name string) error {
 	if _, _, err := become(name); err != nil {
@@ -26,7 +22,8 @@ func CanBecome(name string) error {
 	}
 	const needs = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL
 	if has[0].Effective&needs != needs {
-		return errUser
+		return errors.New("a command that runs as another user needs a conch that may become that user, and may kill what it runs: " +
+			"start conch as root, or with CAP_SETUID, CAP_SETGID and CAP_KILL")
 	}
 	return nil
 }

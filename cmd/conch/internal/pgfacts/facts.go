@@ -43,7 +43,9 @@ func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
 	g.read(ctx, "locks", &f.Room, roomSQL)
 	f.Unread["connections"] = f.Unread["locks"]
 	g.session(ctx, base)
-	g.addresses(ctx, base)
+	if f.Addresses, f.Unusable, err = pg.Addresses(ctx, base); err != nil {
+		f.Unread["addresses"] = pg.Sentence(err)
+	}
 	if f.Schema, err = pgmint.Tables.Version(ctx, conn); err != nil {
 		f.Unread["schema"] = pg.Sentence(err)
 		f.Schema = pgmint.Tables.Oldest // the schema exists, or reading it could not fail
@@ -90,16 +92,6 @@ func (g gatherer) read(ctx context.Context, check string, into any, sql string) 
 	err := g.conn.QueryRow(ctx, sql, pgx.QueryExecModeSimpleProtocol).Scan(into)
 	if err != nil && g.f.Unread[check] == "" {
 		g.f.Unread[check] = pg.Sentence(err)
-	}
-}
-
-func (g gatherer) addresses(ctx context.Context, base pg.Config) {
-	found, err := pg.Addresses(ctx, base)
-	if err != nil {
-		g.f.Unread["addresses"] = pg.Sentence(err)
-	}
-	for _, a := range found {
-		g.f.Addresses, g.f.Unusable = append(g.f.Addresses, a.Outcome), g.f.Unusable || a.Bad
 	}
 }
 

@@ -85,12 +85,42 @@ func hogging(take func(ctx context.Context, url string) (*pgrogue.Hog, error)) *
 	}, release}
 }
 
-func killMachines(_ context.Context, n *nemesis, in *Injection) error {
-	for _, m := range n.hit(in) {
+// each does something to every machine that a fault hits.
+func each(do func(*Node)) func(context.Context, *nemesis, *Injection) error {
+	return func(_ context.Context, n *nemesis, in *Injection) error {
+		for _, m := range n.hit(in) {
+			do(m)
+		}
+		return nil
+	}
+}
+
+var (
+	killMachines = each(func(m *Node) {
 		m.expectEnd()
 		m.Signal(syscall.SIGKILL)
-	}
-	return nil
+	})
+	stopMachines     = each(func(m *Node) { m.Signal(syscall.SIGSTOP) })
+	continueMachines = each(func(m *Node) { m.Signal(syscall.SIGCONT) })
+
+	// swapAddresses leaves a machine the address that is silent at all other times.
+	swapAddresses = each(func(m *Node) {
+		m.Spare.Heal()
+		m.Proxy.Blackhole(tcpproxy.Both)
+	})
+	swapBack = each(func(m *Node) {
+		m.Spare.Blackhole(tcpproxy.Both)
+		m.Proxy.Heal()
+	})
+	tearLines = each(func(m *Node) {
+		m.Proxy.Refuse()
+		m.Proxy.Reset()
+	})
+	healLines = each(func(m *Node) { m.Proxy.Heal() })
+)
+
+func silence(way tcpproxy.Direction) func(context.Context, *nemesis, *Injection) error {
+	return each(func(m *Node) { m.Proxy.Blackhole(way) })
 }
 
 func startMachines(ctx context.Context, n *nemesis, in *Injection) error {
@@ -101,20 +131,6 @@ func startMachines(ctx context.Context, n *nemesis, in *Injection) error {
 		if err := m.Start(); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func stopMachines(_ context.Context, n *nemesis, in *Injection) error {
-	for _, m := range n.hit(in) {
-		m.Signal(syscall.SIGSTOP)
-	}
-	return nil
-}
-
-func continueMachines(_ context.Context, n *nemesis, in *Injection) error {
-	for _, m := range n.hit(in) {
-		m.Signal(syscall.SIGCONT)
 	}
 	return nil
 }
@@ -150,55 +166,11 @@ func deafen(ctx context.Context, n *nemesis, in *Injection) error {
 	return err
 }
 
-func silence(way tcpproxy.Direction) func(context.Context, *nemesis, *Injection) error {
-	return func(_ context.Context, n *nemesis, in *Injection) error {
-		for _, m := range n.hit(in) {
-			m.Proxy.Blackhole(way)
-		}
-		return nil
-	}
-}
-
-// swapAddresses leaves a machine the address that is silent at all other times.
-func swapAddresses(_ context.Context, n *nemesis, in *Injection) error {
-	for _, m := range n.hit(in) {
-		m.Spare.Heal()
-		m.Proxy.Blackhole(tcpproxy.Both)
-	}
-	return nil
-}
-
-func swapBack(_ context.Context, n *nemesis, in *Injection) error {
-	for _, m := range n.hit(in) {
-		m.Spare.Blackhole(tcpproxy.Both)
-		m.Proxy.Heal()
-	}
-	return nil
-}
-
-func tearLines(_ context.Context, n *nemesis, in *Injection) error {
-	for _, m := range n.hit(in) {
-		m.Proxy.Refuse()
-		m.Proxy.Reset()
-	}
-	return nil
-}
-
 // slowLines delays each way by 2 to 22 % of a lease: heartbeats are late, and at the upper end some
 // do not come in time.
-func slowLines(_ context.Context, n *nemesis, in *Injection) error {
-	each := n.cfg.Lease * time.Duration(2+in.Fault.Pick%21) / 100
-	for _, m := range n.hit(in) {
-		m.Proxy.Delay(each)
-	}
-	return nil
-}
-
-func healLines(_ context.Context, n *nemesis, in *Injection) error {
-	for _, m := range n.hit(in) {
-		m.Proxy.Heal()
-	}
-	return nil
+func slowLines(ctx context.Context, n *nemesis, in *Injection) error {
+	by := n.cfg.Lease * time.Duration(2+in.Fault.Pick%21) / 100
+	return each(func(m *Node) { m.Proxy.Delay(by) })(ctx, n, in)
 }
 
 func turn(by time.Duration) func(context.Context, *nemesis, *Injection) error {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/authority"
-	"github.com/conchhq/conch/transport/mtls"
 )
 
 const (
@@ -35,12 +34,8 @@ func (s *site) certify(o *organisation, lasts time.Duration) error {
 	if s.papers == nil {
 		return nil
 	}
-	id, err := mtls.LoadIdentity(filepath.Join(o.dir, "identity.pem"), "")
-	if err != nil {
-		return err
-	}
 	o.ca = s.papers.File
-	return s.papers.Certify(o.Name, id, filepath.Join(o.dir, "certificate.pem"), lasts)
+	return s.papers.Certify(o.Name, o.identity, filepath.Join(o.dir, "certificate.pem"), lasts)
 }
 
 // expire starts a node with a certificate that ends soon: whatever connects it until then is proven by that one.

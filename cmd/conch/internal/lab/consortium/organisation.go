@@ -26,21 +26,21 @@ import (
 type organisation struct {
 	stage.Player
 
-	dir         string        // its files
-	db          string        // URL of its database
-	listen      string        // of its API
-	address     string        // where its peers find it, if no proxy is between them; else empty
-	level       string        // of its log; empty: the node's own
-	account     string        // on the chain, in lower case
-	secret      string        // its private key
-	chain       string        // URL of its endpoint
-	clock       *skew.Clock   // nil: the machine's
-	fingerprint string        // of its identity
-	ca          string        // file of the CA by which it knows its peers; empty: by their fingerprints
-	refusals    *atomic.Int64 // counts peers that are refused since their certificates have ended
-	ownEnd      atomic.Bool   // it has said that its own certificate has ended
-	api         *api
-	log         io.Writer
+	dir      string        // its files
+	db       string        // URL of its database
+	listen   string        // of its API
+	address  string        // where its peers find it, if no proxy is between them; else empty
+	level    string        // of its log; empty: the node's own
+	account  string        // on the chain, in lower case
+	secret   string        // its private key
+	chain    string        // URL of its endpoint
+	clock    *skew.Clock   // nil: the machine's
+	identity mtls.Identity // for its peers
+	ca       string        // file of the CA by which it knows its peers; empty: by their fingerprints
+	refusals *atomic.Int64 // counts peers that are refused since their certificates have ended
+	ownEnd   atomic.Bool   // it has said that its own certificate has ended
+	api      *api
+	log      io.Writer
 }
 
 // found makes an organisation's files: a keystore for its account, with the given key or a new one, and an identity.
@@ -63,12 +63,10 @@ func found(dir, name, key string) (*organisation, error) {
 	if err := os.WriteFile(filepath.Join(o.dir, "password"), []byte(password+"\n"), 0o600); err != nil {
 		return nil, err
 	}
-	id, err := mtls.CreateIdentity(filepath.Join(o.dir, "identity.pem"))
-	if err != nil {
+	if o.identity, err = mtls.CreateIdentity(filepath.Join(o.dir, "identity.pem")); err != nil {
 		return nil, err
 	}
-	o.secret = key
-	o.account, o.fingerprint = strings.ToLower(account.String()), id.Fingerprint().String()
+	o.secret, o.account = key, strings.ToLower(account.String())
 	o.listen = "unix:" + filepath.Join(o.dir, "api")
 	return o, nil
 }
@@ -91,7 +89,7 @@ func (o *organisation) write(id uint64, peers []*organisation, l *network.Networ
 			}
 			fmt.Fprintf(&b, "[[peers]]\nname = %s\nurl = %s\n", stage.TOML(p.Name), stage.TOML("https://"+cmp.Or(l.Way(o.Name, p.Name), p.address)))
 			if o.ca == "" {
-				fmt.Fprintf(&b, "key = %s\n", stage.TOML(p.fingerprint))
+				fmt.Fprintf(&b, "key = %s\n", stage.TOML(p.identity.Fingerprint().String()))
 			}
 		}
 		b.WriteString(table)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -72,7 +73,7 @@ func closeConn(conn *pgx.Conn) {
 // Hog holds locks that others need.
 type Hog struct {
 	conn   *pgx.Conn
-	behind chan struct{} // nil, or closed once what waits behind the hog has ended
+	behind sync.WaitGroup // what waits behind the hog
 }
 
 // outOfMemory is the SQLSTATE of a full lock table.
@@ -95,9 +96,7 @@ func Fill(ctx context.Context, url string) (*Hog, error) {
 // Release closes the session, which frees the locks.
 func (h *Hog) Release() {
 	closeConn(h.conn)
-	if h.behind != nil {
-		<-h.behind
-	}
+	h.behind.Wait()
 }
 
 // Straggler is a transaction that does not end after its fence.

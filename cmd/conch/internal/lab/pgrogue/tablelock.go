@@ -13,7 +13,7 @@ func Queue(ctx context.Context, url, table string) (*Hog, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hog{conn: reader, behind: make(chan struct{})}
+	h := &Hog{conn: reader}
 	name := pgx.Identifier{"conch", table}.Sanitize()
 	_, err = reader.Exec(ctx, `BEGIN; SELECT FROM `+name)
 	var writer *pgx.Conn
@@ -21,14 +21,12 @@ func Queue(ctx context.Context, url, table string) (*Hog, error) {
 		writer, err = pgx.Connect(ctx, url)
 	}
 	if err != nil {
-		close(h.behind)
 		h.Release()
 		return nil, err
 	}
-	go func() {
-		defer close(h.behind)
+	h.behind.Go(func() {
 		defer closeConn(writer)
 		_, _ = writer.Exec(context.WithoutCancel(ctx), `VACUUM FULL `+name)
-	}()
+	})
 	return h, nil
 }
