@@ -83,7 +83,7 @@ GRANT EXECUTE ON FUNCTION
 SELECT to_regclass('conch.pending_transactions') IS NOT NULL AS pending \gset
 \if :pending
 GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts, conch.pending_holds,
-                conch.pending_events, conch.archived_intents, conch.archived_transactions, conch.pending_schema_version TO :"observer";
+                conch.pending_events, conch.hooks, conch.hook_waits, conch.archived_intents, conch.archived_transactions, conch.pending_schema_version TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel, version, stuck, refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until)
     ON conch.intents TO :"node";
@@ -94,6 +94,8 @@ GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, fin
 GRANT SELECT, INSERT, UPDATE (intent, why, since, epoch, write) ON conch.pending_holds TO :"node";
 GRANT SELECT, INSERT ON conch.pending_attempts, conch.pending_events TO :"node"; -- append-only for it; a function deletes old events
 GRANT SELECT ON conch.pending_floors TO :"node"; -- a floor that is too high hides a transaction: only functions move it
+GRANT SELECT, INSERT, UPDATE (place, beyond, failures, failing_since, why, seen_at) ON conch.hooks TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (tries, since, due_at, why, dead_at) ON conch.hook_waits TO :"node";
 -- A node reads the archive, but moves rows there only through a function, which can delete no other row. Another
 -- one deletes what has ended of conch's own transactions, and of nobody else's.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";

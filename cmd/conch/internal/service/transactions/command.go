@@ -13,10 +13,10 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
-// Commands returns conch tx and conch account.
+// Commands returns conch tx, conch account and conch webhooks.
 func Commands(s *cli.Shell) []*cobra.Command {
 	a := newShell(s)
-	return []*cobra.Command{a.tx(), a.account()}
+	return []*cobra.Command{a.tx(), a.account(), a.webhooks()}
 }
 
 // shell runs the commands.

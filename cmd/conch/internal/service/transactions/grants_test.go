@@ -3,6 +3,7 @@
 package transactions
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/big"
@@ -21,6 +22,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/hook"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -92,12 +94,35 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	_, err = db.TrimEvents(ctx, time.Hour, 1)
 	try("trim", err)
 	try("stuck", db.TellStuck(ctx, pgstore.Account{Chain: grantedChain, Account: account}, 0, 1))
-	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_events", "pending_schema_version", "archived_intents", "archived_transactions"} {
+	c.tells(ctx, db, token, in.ID, try)
+	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_events", "hooks", "hook_waits", "pending_schema_version", "archived_intents", "archived_transactions"} {
 		_, err := conn.Exec(ctx, `SELECT FROM conch.`+table)
 		try("observe "+table, err)
 	}
 	_ = conn.Close(ctx)
 	return failed
+}
+
+// tells has a receiver told of an event.
+func (c cast) tells(ctx context.Context, db *pgstore.Database, token fence.Token, id pending.ID, try func(string, error)) {
+	receiver := db.Hook("shop "+idText(id), token)
+	_, _, err := receiver.Open(ctx)
+	try("open a hook", err)
+	if err != nil {
+		return
+	}
+	park := hook.Park{Again: hook.Again{ID: 1, Tries: 1, Pause: time.Hour}, Intent: id}
+	note := func(n hook.Note) error {
+		_, err := receiver.Turn(ctx, hook.Turn{Note: &n, Waits: 1, Events: 1})
+		return err
+	}
+	try("park", note(hook.Note{Health: hook.Health{Failures: 1}, Park: []hook.Park{park}}))
+	try("refused again", note(hook.Note{Again: []hook.Again{{ID: 1, Tries: 2, Dead: true}}}))
+	_, _, err = db.Replay(ctx, pgstore.Replay{Receiver: "shop " + idText(id), Dead: true, Most: 1})
+	try("replay", err)
+	try("confirmed", note(hook.Note{Gone: []int64{1}}))
+	_, err = db.HookStates(ctx)
+	try("hooks", err)
 }
 
 // needs names an operation that fails without each grant; the test adds the columns of a change.
@@ -116,6 +141,15 @@ var needs = map[string]string{
 	"node: SELECT ON conch.pending_events":                                                       "events",
 	"node: INSERT ON conch.pending_events":                                                       "accept",
 	"node: EXECUTE ON function conch.pending_trim(older interval, most integer)":                 "trim",
+	"node: UPDATE (seen_at) ON conch.hooks":                                                      "open a hook",
+	"node: UPDATE (why) ON conch.hook_waits":                                                     "park",
+	"node: SELECT ON conch.hooks":                                                                "open a hook",
+	"node: INSERT ON conch.hooks":                                                                "open a hook",
+	"node: SELECT ON conch.hook_waits":                                                           "hooks",
+	"node: INSERT ON conch.hook_waits":                                                           "park",
+	"node: DELETE ON conch.hook_waits":                                                           "confirmed",
+	"observer: SELECT ON conch.hooks":                                                            "observe hooks",
+	"observer: SELECT ON conch.hook_waits":                                                       "observe hook_waits",
 	"observer: SELECT ON conch.pending_events":                                                   "observe pending_events",
 	"node: SELECT ON conch.pending_accounts":                                                     "claim",
 	"node: INSERT ON conch.pending_accounts":                                                     "claim",
@@ -173,8 +207,14 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 	for _, column := range []string{"intent", "why", "since", "epoch", "write"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_holds"] = "hold"
 	}
+	for _, column := range []string{"place", "beyond", "failures", "failing_since", "why"} {
+		needs["node: UPDATE ("+column+") ON conch.hooks"] = "park"
+	}
+	for _, column := range []string{"tries", "since", "due_at", "dead_at"} {
+		needs["node: UPDATE ("+column+") ON conch.hook_waits"] = "replay"
+	}
 	open := maps.Clone(needs)
-	for i, name := range c.Privileges(t, admin, "^(pending|archived)|^intents$") {
+	for i, name := range c.Privileges(t, admin, "^(pending|archived|hook)|^intents$") {
 		delete(open, name)
 		operation, known := needs[name]
 		if !known {
@@ -207,7 +247,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		c.Node: {
 			`DELETE FROM conch.intents`, `UPDATE conch.intents SET value = 0`, `DELETE FROM conch.pending_transactions`,
 			`UPDATE conch.pending_transactions SET nonce = 0`, `UPDATE conch.pending_attempts SET signed = ''`,
-			`DELETE FROM conch.pending_attempts`, `DELETE FROM conch.pending_events`, `UPDATE conch.pending_events SET version = 9`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`, `TRUNCATE conch.intents CASCADE`,
+			`DELETE FROM conch.pending_attempts`, `DELETE FROM conch.pending_events`, `DELETE FROM conch.hooks`, `UPDATE conch.hook_waits SET event = 9`, `UPDATE conch.pending_events SET version = 9`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`, `TRUNCATE conch.intents CASCADE`,
 			`INSERT INTO conch.archived_intents DEFAULT VALUES`, `DELETE FROM conch.archived_intents`, `SELECT signed FROM conch.archived_attempts`,
 		},
 	} {
@@ -219,8 +259,8 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		}
 	}
 	rows, err := c.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
-		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%') AND relname <> ALL ($1)`,
-		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_events", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
+		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%' OR relname LIKE 'hook%') AND relname <> ALL ($1)`,
+		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_events", "hooks", "hook_waits", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
 	if err != nil {
 		t.Fatal(err)
 	}
