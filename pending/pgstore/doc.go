@@ -16,6 +16,7 @@
 //	pending_floors        a nonce of each account below which every slot is final
 //	pending_holds         why no waiting intent of an account gets a slot
 //	pending_events        what is told of intents, written by the statements that make the changes
+//	hooks, hook_waits     how far receivers were told of them, and what they have refused
 //	archived_…            the finished rows of the first three, moved there
 //
 // The first attempt is not in its slot's row, although most slots have only one: each new state
