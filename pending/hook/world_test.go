@@ -80,7 +80,7 @@ type world struct {
 	newest    map[pending.ID]int64 // that the receiver has seen
 	confirmed map[int64]bool
 	repeats   int
-	most      int  // of rows that wait
+	most      int  // of rows that wait and were refused
 	ended     bool // it was over when something was stored last
 	began     time.Duration
 }
@@ -140,8 +140,11 @@ func (w *world) upTo(most time.Duration) time.Duration {
 // live has something happen for two minutes, and then waits until all is told or dead.
 func (w *world) live() {
 	const span = 2 * time.Minute
-	for range 150 {
-		w.in(w.upTo(span), w.change)
+	for range 30 { // bursts, of few intents each
+		at, intents := w.upTo(span), []byte{byte(w.rand.IntN(40)), byte(w.rand.IntN(40))}
+		for range 5 {
+			w.in(at+w.upTo(300*time.Millisecond), func() { w.change(pending.ID{intents[w.rand.IntN(2)]}) })
+		}
 	}
 	for range w.rand.IntN(6) {
 		w.in(w.upTo(span), w.kill)
@@ -156,13 +159,12 @@ func (w *world) live() {
 	w.judge()
 }
 
-// change draws one to three IDs for an intent, some for nothing, and commits them a little later, in the order of each intent.
-func (w *world) change() {
-	intent := pending.ID{byte(w.rand.IntN(40))}
+// change draws an ID for an intent, one in ten for nothing, and commits it a little later, in the order of each intent.
+func (w *world) change(intent pending.ID) {
 	e := &Event{ID: int64(len(w.events) + 1)}
 	e.Intent, e.Version = intent, uint64(len(w.events)+1)
 	w.events = append(w.events, e)
-	at := max(w.now+w.upTo(2*time.Second), w.last[intent]+1)
+	at := max(w.now+w.upTo([]time.Duration{50 * time.Millisecond, 2 * time.Second}[w.rand.IntN(2)]), w.last[intent]+1)
 	w.last[intent] = at
 	undone := w.rand.IntN(10) == 0
 	w.in(at-w.now, func() {
@@ -204,8 +206,8 @@ func (w *world) judge() {
 	if w.kind == gone && w.now < GiveUp {
 		w.t.Errorf("all are dead after %v", w.now)
 	}
-	if (w.kind == away || w.kind == gone) && w.most > ailing*8 {
-		w.t.Errorf("%d rows waited at once for a receiver that is away", w.most)
+	if (w.kind == away || w.kind == gone) && w.most > 2*ailing {
+		w.t.Errorf("%d refused rows waited at once for a receiver that is away", w.most)
 	}
 }
 
@@ -330,7 +332,11 @@ func (w *world) turn(epoch int, t Turn) {
 		w.t.Error("two turns are under way")
 	}
 	w.turnAway = true
-	w.in(time.Millisecond+w.upTo(10*time.Millisecond), func() {
+	takes := 10 * time.Millisecond
+	if w.rand.IntN(5) == 0 {
+		takes = 2 * time.Second
+	}
+	w.in(time.Millisecond+w.upTo(takes), func() {
 		if epoch != w.epoch {
 			return
 		}
@@ -387,7 +393,7 @@ func (w *world) store(n *Note) (died int) {
 		if r.Dead {
 			continue
 		}
-		waiting++
+		waiting += map[bool]int{true: 1}[r.Tries > 0]
 		if first := !firsts[r.Intent]; first && r.waiting && (len(n.Intents) == 0 || n.Aged || slices.Contains(n.Intents, r.Intent)) {
 			r.waiting, r.due = false, w.now
 		}
