@@ -42,6 +42,8 @@
 //     they are final.
 //   - [github.com/conchhq/conch/pending/pgstore]: the Postgres store of these
 //     transactions, which fences every write.
+//   - [github.com/conchhq/conch/pending/hook]: tells receivers of what happens to them, by
+//     signed webhooks, in turn for each transaction.
 //   - [github.com/conchhq/conch/chain]: the interface between pending and a chain, and
 //     a chain in memory for tests.
 //   - [github.com/conchhq/conch/chain/endpoints]: one chain of several endpoints,

@@ -84,7 +84,7 @@ GRANT EXECUTE ON FUNCTION
 SELECT to_regclass('conch.pending_transactions') IS NOT NULL AS pending \gset
 \if :pending
 GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts, conch.pending_holds,
-                conch.pending_events, conch.archived_intents, conch.archived_transactions, conch.pending_schema_version,
+                conch.pending_events, conch.hooks, conch.hook_waits, conch.archived_intents, conch.archived_transactions, conch.pending_schema_version,
                 conch.pending_policies, conch.pending_spent, conch.pending_returned TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel, version, stuck, refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until)
@@ -100,6 +100,8 @@ GRANT SELECT ON conch.pending_floors TO :"node"; -- a floor that is too high hid
 GRANT SELECT ON conch.pending_policies TO :"node";
 GRANT EXECUTE ON FUNCTION conch.pending_reserve(text, uuid[], bytea[], text[], text[], bigint[], int[], int[], text[], numeric[]),
     conch.pending_kept(bigint, bigint), conch.pending_clear(interval, int) TO :"node";
+GRANT SELECT, INSERT, UPDATE (place, beyond, failures, failing_since, why, seen_at) ON conch.hooks TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (tries, since, due_at, why, dead_at) ON conch.hook_waits TO :"node";
 -- A node reads the archive, but moves rows there only through a function, which can delete no other row. Another
 -- one deletes what has ended of conch's own transactions, and of nobody else's.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";

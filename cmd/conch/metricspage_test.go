@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,7 +44,12 @@ func pageOfEverything(t *testing.T) (text string) {
 	d := prepareDaemon(t, "one", "", "")
 	conch(t, "identity", "new", "--file", filepath.Join(d.dir, "identity.pem")).done(t)
 	newAuthority(t, filepath.Join(d.dir, "ca.pem"))
+	secret := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 24))
+	if err := os.WriteFile(filepath.Join(d.dir, "shop.secret"), []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	d.write(fileOf(migrated(t).URL, "listen = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"payments\"\n"+accountAt(d, "http://127.0.0.1:1", 1337, "")+
+		"[[webhooks]]\nname = \"shop\"\nurl = \"https://shop.example/hooks\"\nsecret_file = \"shop.secret\"\n"+
 		"[[crons]]\nname = \"tick\"\nschedule = \"@yearly\"\njob = \"work\"\nqueue = \"mail\"\n[[workers]]\nqueues = [\"mail\"]\n[[files]]\nscope = \"data\"\ndir = \"files\"\nca_file = \"ca.pem\"\npeers = { two = \"http://127.0.0.1:1\" }\n"+
 		"[identity]\nname = \"one\"\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n[gossip]\n[[logs]]\nnamespace = \"flags\"\n"+
 		"[[peers]]\nname = \"two\"\nurl = \"https://127.0.0.1:1\"\nkey = \"sha256:"+strings.Repeat("2", 64)+"\"\n"))
@@ -51,14 +57,14 @@ func pageOfEverything(t *testing.T) (text string) {
 	url := "http://" + d.value("serving health and metrics", "address") + "/metrics"
 	pgtest.Eventually(t, patience, "it leads its files", func() bool {
 		_, text = page(t, url)
-		return strings.Contains(text, "conch_files_behind") && strings.Contains(text, "conch_schedule_oldest_ready_seconds")
+		return strings.Contains(text, "conch_files_behind") && strings.Contains(text, "conch_schedule_oldest_ready_seconds") && strings.Contains(text, "conch_webhook_events")
 	})
 	return text
 }
 
 // given are labels whose values come from the configuration or the build; le is that of every
 // histogram.
-var given = []string{"scope", "namespace", "account", "peer", "queue", "cron", "name", "version", "goversion", "le"}
+var given = []string{"scope", "namespace", "account", "peer", "queue", "cron", "webhook", "name", "version", "goversion", "le"}
 
 var labelIn = regexp.MustCompile(`(\w+)="([^"]*)"`)
 

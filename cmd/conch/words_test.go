@@ -126,6 +126,8 @@ var askNodes = map[string][]string{
 	"tx list":         nil,
 	"tx cancel":       {"1"},
 	"tx accounts":     nil,
+	"webhooks list":   {"--dead", "a"},
+	"webhooks replay": {"a", "--dead"},
 	"contract deploy": {"--account", "a", "--member", "a=0x00000000000000000000000000000000000000aa", "--member", "b=0x00000000000000000000000000000000000000bb", "--issuer", "a"},
 	"contract list":   nil,
 	"contract show":   {"0x00000000000000000000000000000000000000aa"},
@@ -161,7 +163,7 @@ var askNodes = map[string][]string{
 const operation = "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11"
 
 // numbersOnly are those of them that print no word of a node when all is well.
-var numbersOnly = map[string]bool{"jobs add": true, "jobs release": true, "crons next": true, "dead retry": true, "dead discard": true}
+var numbersOnly = map[string]bool{"jobs add": true, "jobs release": true, "crons next": true, "dead retry": true, "dead discard": true, "webhooks replay": true}
 
 // schedules is a document with what the commands of crons and jobs look for.
 func schedules(path string) map[string]any {
@@ -187,6 +189,16 @@ func schedules(path string) map[string]any {
 	}
 	one["jobs"] = []any{maps.Clone(one)}
 	return one
+}
+
+// receivers is a document with what the commands of webhooks look for.
+func receivers() map[string]any {
+	h, now := hostile, time.Now()
+	return map[string]any{
+		"webhooks": []any{map[string]any{"name": h, "here": true, "events": []string{h}, "failing_since": now, "why": h}},
+		"dead":     []any{map[string]any{"event": h, "type": h, "id": h, "account": h, "timestamp": now, "died_at": now, "why": h}},
+		"replayed": 7,
+	}
 }
 
 // readBase are the commands that show what a database has.
@@ -222,6 +234,9 @@ func TestOthersWordsDoNothing(t *testing.T) {
 	node := httptest.NewUnstartedServer(nil)
 	answer := func(w http.ResponseWriter, req *http.Request) {
 		doc := answers(req.URL.String())
+		if strings.HasPrefix(req.URL.Path, "/v1/webhooks") {
+			doc = receivers()
+		}
 		if of := req.URL.Path; strings.HasPrefix(of, "/v1/crons") || strings.HasPrefix(of, "/v1/jobs") || strings.HasPrefix(of, "/v1/dead") {
 			doc = schedules(of)
 		}

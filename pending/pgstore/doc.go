@@ -19,6 +19,7 @@
 //	pending_policies      what the callers of a token may have sent, and the limits of it
 //	pending_spent         what is spent of a limit in a day or a minute
 //	pending_reserved      what each intent has taken, for its day; pending_returned: what was given back
+//	hooks, hook_waits     how far receivers were told of them, and what they have refused
 //	archived_…            the finished rows of the first three, moved there
 //
 // The first attempt is not in its slot's row, although most slots have only one: each new state

@@ -332,16 +332,57 @@ BEGIN
 END $$;
 CREATE TRIGGER pending_told AFTER INSERT ON conch.pending_events FOR EACH STATEMENT EXECUTE FUNCTION conch.notify_events();
 
+-- How far each receiver of webhooks has been told. What is done there is confirmed, or was not asked for, or is a row of hook_waits.
+CREATE TABLE conch.hooks (
+    name          text COLLATE "C" PRIMARY KEY,
+    place         bigint NOT NULL,                          -- every event with an ID up to this one is done
+    beyond        int8multirange NOT NULL DEFAULT '{}',     -- and so are these above it
+    failures      int NOT NULL DEFAULT 0,                   -- in a row
+    failing_since timestamptz,
+    why           text NOT NULL DEFAULT '',                 -- of the last failure
+    seen_at       timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Events that a receiver has refused, and those of their intents behind them. The first of an intent that is not dead is due at some time.
+CREATE TABLE conch.hook_waits (
+    hook    text COLLATE "C" NOT NULL REFERENCES conch.hooks ON DELETE CASCADE,
+    event   bigint NOT NULL,
+    intent  uuid NOT NULL,
+    tries   int NOT NULL,                                   -- that have failed
+    since   timestamptz NOT NULL,                           -- its first try, or when it was put here
+    due_at  timestamptz,                                    -- NULL: it waits behind another, or is dead
+    why     text NOT NULL,
+    dead_at timestamptz,                                    -- it is tried no more
+    PRIMARY KEY (hook, event)
+);
+CREATE INDEX hook_waits_event ON conch.hook_waits (event);
+CREATE INDEX hook_waits_intent ON conch.hook_waits (hook, intent, event) WHERE dead_at IS NULL;
+CREATE INDEX hook_waits_due ON conch.hook_waits (hook, due_at) WHERE dead_at IS NULL;
+CREATE INDEX hook_waits_dead ON conch.hook_waits (hook, dead_at, event) WHERE dead_at IS NOT NULL;
+
 -- trim deletes the oldest events if they are older than that, at most so many. It has its owner's rights: a node has no right to delete
 -- an event that somebody has still to be told of.
+--
+-- One stays that a receiver has not been told of, and a dead one until it has been dead for as long: then it is forgotten. So is a receiver
+-- that no node has had for a month.
 CREATE FUNCTION conch.pending_trim(older interval, most int) RETURNS int
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_hashjoin = off AS $$
 DECLARE
-    n int;
+    one  text;
+    told bigint;
+    n    int;
 BEGIN
+    DELETE FROM conch.hooks h WHERE h.seen_at < clock_timestamp() - interval '30 days';
+    FOR one IN SELECT h.name FROM conch.hooks h LOOP
+        DELETE FROM conch.hook_waits w
+         WHERE w.hook = one AND w.event = ANY (ARRAY(SELECT d.event FROM conch.hook_waits d WHERE d.hook = one AND d.dead_at < clock_timestamp() - older
+                                                      ORDER BY d.dead_at LIMIT most FOR UPDATE SKIP LOCKED));
+    END LOOP;
+    SELECT min(h.place) INTO told FROM conch.hooks h;
     DELETE FROM conch.pending_events e
-     WHERE e.id = ANY (ARRAY(SELECT o.id FROM conch.pending_events o ORDER BY o.id LIMIT most FOR UPDATE SKIP LOCKED))
-       AND e.at < clock_timestamp() - older;
+     WHERE e.id = ANY (ARRAY(SELECT o.id FROM conch.pending_events o WHERE NOT EXISTS (SELECT FROM conch.hook_waits w WHERE w.event = o.id)
+                              ORDER BY o.id LIMIT most FOR UPDATE SKIP LOCKED))
+       AND e.at < clock_timestamp() - older AND (told IS NULL OR e.id <= told);
     GET DIAGNOSTICS n = ROW_COUNT;
     RETURN n;
 END $$;

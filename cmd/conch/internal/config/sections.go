@@ -11,7 +11,7 @@ import (
 
 // wings are the tables of all wings that conch has or will have. One without a service in this
 // program is refused: a cron that never runs must not look configured.
-var wings = []string{"accounts", "alerts", "chains", "contracts", "crons", "files", "gossip", "identity", "logs", "notify", "peers"}
+var wings = []string{"accounts", "alerts", "chains", "contracts", "crons", "files", "gossip", "identity", "logs", "notify", "peers", "webhooks"}
 
 func (d *Decoder) sections(c *Config) map[string]Setter {
 	all := map[string]Setter{

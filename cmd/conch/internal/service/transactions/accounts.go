@@ -25,6 +25,7 @@ type accounts struct {
 	database *pgmint.Config // nil in standalone mode: transactions are kept in memory
 	managers *managers      // woken by the database
 	news     *news
+	told     func()         // called when there may be events
 	beside   func(f func()) // runs f in a goroutine that the node waits for
 	over     context.Context
 
@@ -63,7 +64,7 @@ func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 		}
 		reg.db = db
 		reg.beside(func() {
-			_ = db.Listen(reg.over, pgstore.Heard{Waits: reg.managers.wake, Told: reg.news.rung.Ring, Missed: reg.managers.wakeAll}) // ends with the node
+			_ = db.Listen(reg.over, pgstore.Heard{Waits: reg.managers.wake, Told: reg.told, Missed: reg.managers.wakeAll}) // ends with the node
 		})
 		reg.beside(func() { reg.news.follow(reg.over, db) })
 		reg.beside(func() { reg.repair(db) })
@@ -179,6 +180,13 @@ func (reg *accounts) checkTables(db *pgstore.Database) {
 	if err := db.Check(ctx); err != nil && reg.over.Err() == nil {
 		reg.log.Error("transactions cannot be kept", slog.String("error", ofStore(err)))
 	}
+}
+
+// opened returns the database; nil: there is none.
+func (reg *accounts) opened() *pgstore.Database {
+	reg.mu.Lock()
+	defer reg.mu.Unlock()
+	return reg.db
 }
 
 func (reg *accounts) close() {

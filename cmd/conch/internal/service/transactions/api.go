@@ -36,13 +36,14 @@ type api struct {
 	looks        chan struct{} // has an element for each transaction being looked up
 	lookups      chan struct{} // likewise, for requests that wait
 	news         *news
+	webhooks     *webhooks
 	over         context.Context // ends with the node
 	patience     time.Duration   // how long one request waits for the database
 }
 
 func newAPI(s *service, log *slog.Logger) *api {
 	a := &api{
-		transactions: s.transactions, log: log, news: s.news, over: s.frame.Over, patience: webPatience,
+		transactions: s.transactions, log: log, news: s.news, webhooks: s.webhooks, over: s.frame.Over, patience: webPatience,
 		lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), lookups: make(chan struct{}, mostLookups),
 	}
 	if a.over == nil {
@@ -53,14 +54,14 @@ func newAPI(s *service, log *slog.Logger) *api {
 
 func (a *api) routes() []web.Route {
 	const one = pathTransactions + "/{id}"
-	return []web.Route{
+	return append(a.webhookRoutes(), []web.Route{
 		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxCall, Keyed: true, Serve: a.postTransaction},
 		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"account", "state", "fate", "key", "hash", "nonce", "to", "since", "until", "cursor", "limit"}, Serve: a.getTransactions},
 		{Method: http.MethodGet, Path: one, Query: []string{"wait", "until", "version"}, Serve: a.getTransaction},
 		{Method: http.MethodPost, Path: one + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
 		{Method: http.MethodGet, Path: pathAccounts, Serve: a.getAccounts},
 		{Method: http.MethodGet, Path: pathAccounts + "/{account}", Serve: a.getAccount},
-	}
+	}...)
 }
 
 // requestBody is the body of POST /v1/transactions, which conch tx send writes.

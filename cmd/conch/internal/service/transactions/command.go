@@ -13,10 +13,10 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
-// Commands returns conch tx, conch account and conch policy.
+// Commands returns conch tx, conch account, conch policy and conch webhooks.
 func Commands(s *cli.Shell) []*cobra.Command {
 	a := newShell(s)
-	return []*cobra.Command{a.tx(), a.account(), a.policy()}
+	return []*cobra.Command{a.tx(), a.account(), a.policy(), a.webhooks()}
 }
 
 // shell runs the commands.

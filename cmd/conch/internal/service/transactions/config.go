@@ -18,10 +18,11 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
 
-// Section is the configuration of the service: [[chains]] and [[accounts]].
+// Section is the configuration of the service: [[chains]], [[accounts]] and [[webhooks]].
 type Section struct {
 	chains   []Chain
 	accounts []Account
+	webhooks []Webhook
 }
 
 // Chain is one [[chains]].
@@ -83,14 +84,18 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 	return map[string]config.Setter{
 		"chains":   func(place string, value any) { s.readChains(d, place, value) },
 		"accounts": func(place string, value any) { s.readAccounts(d, place, value) },
+		"webhooks": func(place string, value any) { s.readWebhooks(d, place, value) },
 	}
 }
 
-// Roles implements config.Section. The fenced door will do, since the chain and the database
-// refuse what a stale leader sends.
+// Roles implements config.Section. The fenced door will do for accounts, since the chain and the database refuse what a stale leader
+// sends. A receiver of webhooks does not.
 func (s *Section) Roles() (roles []config.Role) {
 	for _, a := range s.accounts {
 		roles = append(roles, config.Role{Name: a.Name, Scope: a.Scope, Fenced: true, Does: a})
+	}
+	if len(s.webhooks) > 0 {
+		roles = append(roles, config.Role{Name: hooksScope, Scope: hooksScope, Does: deliveries{}})
 	}
 	return roles
 }
@@ -217,6 +222,7 @@ func keystoreAddress(file string) (chain.Account, error) {
 func (s *Section) Validate(d *config.Decoder, c config.Config) {
 	s.validateChains(d)
 	s.validateAccounts(d, c)
+	s.validateWebhooks(d, c)
 }
 
 func (s *Section) validateAccounts(d *config.Decoder, c config.Config) {

@@ -32,6 +32,7 @@ const (
 	db      = "[database]\nurl = \"postgres://conch@db/app\"\n"
 	mainnet = "[[chains]]\nname = \"main\"\nkind = \"evm\"\nurl = \"https://node.example/SECRET\"\nchain_id = 1\n"
 	address = "0x6d2d50b5d17b86bf964d636751ed84b7b9fc8971"
+	hooks   = "[[webhooks]]\nname = \"shop\"\nsecret_file = \"shop.secret\"\n"
 	// payer starts at line 8 of a file that begins with db and mainnet.
 	payer = "[[accounts]]\nname = \"payer\"\nchain = \"main\"\nkeystore = \"key.json\"\npassword_file = \"password\"\n"
 	hot   = "[[accounts]]\nname = \"hot\"\nchain = \"main\"\nsigner = \"http://127.0.0.1:9000/SECRET\"\naddress = \"0x00000000000000000000000000000000000000AA\"\n"
@@ -198,6 +199,16 @@ func TestFaultsOfAccounts(t *testing.T) {
 		{"a wait without a unit", db + mainnet + payer + "restore_wait = 0\n", kept, []string{"line 13, accounts[0].restore_wait", "no unit"}},
 		{"a wait below 0", db + mainnet + payer + "restore_wait = \"-1s\"\n", kept, []string{"line 13, accounts[0].restore_wait", "not above 0"}},
 		{"unknown key", db + mainnet + payer + "key_store = \"x\"\n", kept, []string{"line 13, accounts[0].key_store", `"keystore"`}},
+		{"a webhook's address", db + mainnet + payer + hooks + "url = \"shop.example\"\n", kept, []string{"webhooks[0].url: is not an address such as"}},
+		{"a webhook with a password", db + mainnet + payer + hooks + "url = \"https://a:SECRET@shop.example\"\n", kept, []string{"webhooks[0].url: has a user or a password in it"}},
+		{"a webhook without a secret", db + mainnet + payer + "[[webhooks]]\nname = \"shop\"\nurl = \"https://shop.example\"\n", kept, []string{"webhooks[0].secret_file: is missing"}},
+		{"a webhook without a name", db + mainnet + payer + "[[webhooks]]\nurl = \"https://shop.example\"\nsecret_file = \"x\"\n", kept, []string{"webhooks[0].name: is missing"}},
+		{"a webhook twice", db + mainnet + payer + hooks + "url = \"https://a\"\n" + hooks + "url = \"https://a\"\n", kept, []string{`webhooks[1].name: "shop" is the name of webhooks[0] already`}},
+		{"a webhook's event", db + mainnet + payer + hooks + "url = \"https://a\"\nevents = [\"final\", \"done\"]\n", kept, []string{`webhooks[0].events[1]: "done" is none of accepted, nonce,`}},
+		{"a webhook's account", db + mainnet + payer + hooks + "url = \"https://a\"\naccounts = [\"payee\"]\n", kept, []string{`webhooks[0].accounts[0]: "payee" is the name of no [[accounts]]`}},
+		{"a webhook for nothing", db + mainnet + payer + hooks + "url = \"https://a\"\nevents = []\naccounts = []\n", kept, []string{"webhooks[0].events: is empty", "webhooks[0].accounts: is empty"}},
+		{"a webhook without accounts", db + "[[roles]]\nname = \"x\"\n" + hooks + "url = \"https://a\"\n", kept, []string{"webhooks[0]: there are no [[accounts]]"}},
+		{"a webhook of one copy", "[node]\nstandalone = true\n" + mainnet + payer + hooks + "url = \"https://a\"\n", kept, []string{"webhooks[0]: a standalone node has no events"}},
 		{"nothing to sign with", db + mainnet + "[[accounts]]\nname = \"x\"\nchain = \"main\"\n", kept, []string{"line 8, accounts[0]: has nothing to sign with"}},
 		{"two to sign with", db + mainnet + payer + "signer = \"http://x\"\n", kept, []string{"accounts[0].signer: there is a keystore too"}},
 		{"no password", db + mainnet + strings.Replace(payer, "password_file = \"password\"\n", "", 1), kept, []string{"accounts[0].password_file: is missing"}},

@@ -45,7 +45,7 @@ func oneAccount(t *testing.T, testChain *chaintest.Node) config.Config {
 		Node:     config.Node{Listen: "127.0.0.1:0"},
 		Database: pgmint.Config{URL: pgtest.New(t).URL}, Named: true,
 		Election: election.Config{ID: "n1", Lease: time.Second, Takeover: mint.Strict},
-		Sections: []config.Section{&Section{[]Chain{c}, []Account{{Name: "one", Chain: c, Scope: "pending:test", Address: testChain.Account("one", 0)}}}},
+		Sections: []config.Section{&Section{chains: []Chain{c}, accounts: []Account{{Name: "one", Chain: c, Scope: "pending:test", Address: testChain.Account("one", 0)}}}},
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package transactions is the service of [[chains]] and [[accounts]]. Any node accepts a
+// Package transactions is the service of [[chains]], [[accounts]] and [[webhooks]]. Any node accepts a
 // transaction. The node that leads its account gives it a nonce, signs, stores and sends it.
 //
 //	config.go        the tables [[chains]] and [[accounts]]: keys and faults; config_chain.go: of finality
@@ -11,6 +11,7 @@
 //	waiting.go       what a transaction waits for
 //	counts.go        backlog and alarms, for metrics.go
 //	doctor.go        judges what facts.go finds out for conch doctor
+//	webhooks.go      the work of the role that tells receivers; webhooks_….go: their table, routes, metrics and commands
 //	command.go       conch tx; show.go prints
 //
 // # What can fail, and what happens

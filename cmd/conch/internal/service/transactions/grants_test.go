@@ -3,6 +3,7 @@
 package transactions
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,6 +23,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/hook"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -108,12 +110,35 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	_, err = db.TrimEvents(ctx, time.Hour, 1)
 	try("trim", err)
 	try("stuck", db.TellStuck(ctx, pgstore.Account{Chain: grantedChain, Account: account}, 0, 1))
-	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_events", "pending_schema_version", "pending_policies", "pending_spent", "pending_returned", "archived_intents", "archived_transactions"} {
+	c.tells(ctx, db, token, in.ID, try)
+	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_events", "hooks", "hook_waits", "pending_schema_version", "pending_policies", "pending_spent", "pending_returned", "archived_intents", "archived_transactions"} {
 		_, err := conn.Exec(ctx, `SELECT FROM conch.`+table)
 		try("observe "+table, err)
 	}
 	_ = conn.Close(ctx)
 	return failed
+}
+
+// tells has a receiver told of an event.
+func (c cast) tells(ctx context.Context, db *pgstore.Database, token fence.Token, id pending.ID, try func(string, error)) {
+	receiver := db.Hook("shop "+idText(id), token)
+	_, _, err := receiver.Open(ctx)
+	try("open a hook", err)
+	if err != nil {
+		return
+	}
+	park := hook.Park{Again: hook.Again{ID: 1, Tries: 1, Pause: time.Hour}, Intent: id}
+	note := func(n hook.Note) error {
+		_, err := receiver.Turn(ctx, hook.Turn{Note: &n, Waits: 1, Events: 1})
+		return err
+	}
+	try("park", note(hook.Note{Health: hook.Health{Failures: 1}, Park: []hook.Park{park}}))
+	try("refused again", note(hook.Note{Again: []hook.Again{{ID: 1, Tries: 2, Dead: true}}}))
+	_, _, err = db.Replay(ctx, pgstore.Replay{Receiver: "shop " + idText(id), Dead: true, Most: 1})
+	try("replay", err)
+	try("confirmed", note(hook.Note{Gone: []int64{1}}))
+	_, err = db.HookStates(ctx)
+	try("hooks", err)
 }
 
 // needs names an operation that fails without each grant; the test adds the columns of a change.
@@ -137,25 +162,34 @@ var needs = map[string]string{
 	"observer: SELECT ON conch.pending_spent":                                    "observe pending_spent",
 	"observer: SELECT ON conch.pending_returned":                                 "observe pending_returned",
 	"node: EXECUTE ON function conch.pending_reserve(chain text, ids uuid[], accounts bytea[], keys text[], tokens text[], versions bigint[], firsts integer[], lasts integer[], whats text[], amounts numeric[])": "reserve",
-	"node: EXECUTE ON function conch.pending_kept(granted bigint, stored bigint)":                                      "reserve",
-	"node: EXECUTE ON function conch.pending_clear(older interval, most integer)":                                      "clear",
-	"observer: SELECT ON conch.pending_events":                                                                         "observe pending_events",
-	"node: SELECT ON conch.pending_accounts":                                                                           "claim",
-	"node: INSERT ON conch.pending_accounts":                                                                           "claim",
-	"node: UPDATE (system_id) ON conch.pending_accounts":                                                               "assign",
-	"node: UPDATE (timeline) ON conch.pending_accounts":                                                                "assign",
-	"node: UPDATE (epoch) ON conch.pending_accounts":                                                                   "settle",
-	"node: UPDATE (write) ON conch.pending_accounts":                                                                   "settle",
-	"node: SELECT ON conch.pending_transactions":                                                                       "load",
-	"node: INSERT ON conch.pending_transactions":                                                                       "assign",
-	"node: UPDATE (hash) ON conch.pending_transactions":                                                                "raise",
-	"node: UPDATE (updated_at) ON conch.pending_transactions":                                                          "raise",
-	"node: UPDATE (version) ON conch.pending_transactions":                                                             "raise",
-	"node: SELECT ON conch.pending_holds":                                                                              "get",
-	"node: INSERT ON conch.pending_holds":                                                                              "hold",
-	"node: SELECT ON conch.pending_attempts":                                                                           "load",
-	"node: INSERT ON conch.pending_attempts":                                                                           "assign",
-	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)":                       "load",
+	"node: EXECUTE ON function conch.pending_kept(granted bigint, stored bigint)":                "reserve",
+	"node: EXECUTE ON function conch.pending_clear(older interval, most integer)":                "clear",
+	"observer: SELECT ON conch.pending_events":                                                   "observe pending_events",
+	"node: SELECT ON conch.pending_accounts":                                                     "claim",
+	"node: INSERT ON conch.pending_accounts":                                                     "claim",
+	"node: UPDATE (system_id) ON conch.pending_accounts":                                         "assign",
+	"node: UPDATE (timeline) ON conch.pending_accounts":                                          "assign",
+	"node: UPDATE (epoch) ON conch.pending_accounts":                                             "settle",
+	"node: UPDATE (write) ON conch.pending_accounts":                                             "settle",
+	"node: SELECT ON conch.pending_transactions":                                                 "load",
+	"node: INSERT ON conch.pending_transactions":                                                 "assign",
+	"node: UPDATE (hash) ON conch.pending_transactions":                                          "raise",
+	"node: UPDATE (updated_at) ON conch.pending_transactions":                                    "raise",
+	"node: UPDATE (version) ON conch.pending_transactions":                                       "raise",
+	"node: SELECT ON conch.pending_holds":                                                        "get",
+	"node: INSERT ON conch.pending_holds":                                                        "hold",
+	"node: SELECT ON conch.pending_attempts":                                                     "load",
+	"node: INSERT ON conch.pending_attempts":                                                     "assign",
+	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)": "load",
+	"node: UPDATE (seen_at) ON conch.hooks":                                                      "open a hook",
+	"node: UPDATE (why) ON conch.hook_waits":                                                     "park",
+	"node: SELECT ON conch.hooks":                                                                "open a hook",
+	"node: INSERT ON conch.hooks":                                                                "open a hook",
+	"node: SELECT ON conch.hook_waits":                                                           "hooks",
+	"node: INSERT ON conch.hook_waits":                                                           "park",
+	"node: DELETE ON conch.hook_waits":                                                           "confirmed",
+	"observer: SELECT ON conch.hooks":                                                            "observe hooks",
+	"observer: SELECT ON conch.hook_waits":                                                       "observe hook_waits",
 	"node: EXECUTE ON function conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint)": "claim",
 	"node: EXECUTE ON function conch.pending_given(given bigint, wanted bigint)":                                       "assign",
 	"node: SELECT ON conch.pending_floors":                                                                             "load",
@@ -199,8 +233,14 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 	for _, column := range []string{"intent", "why", "since", "epoch", "write"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_holds"] = "hold"
 	}
+	for _, column := range []string{"place", "beyond", "failures", "failing_since", "why"} {
+		needs["node: UPDATE ("+column+") ON conch.hooks"] = "park"
+	}
+	for _, column := range []string{"tries", "since", "due_at", "dead_at"} {
+		needs["node: UPDATE ("+column+") ON conch.hook_waits"] = "replay"
+	}
 	open := maps.Clone(needs)
-	for i, name := range c.Privileges(t, admin, "^(pending|archived)|^intents$") {
+	for i, name := range c.Privileges(t, admin, "^(pending|archived|hook)|^intents$") {
 		delete(open, name)
 		operation, known := needs[name]
 		if !known {
@@ -233,7 +273,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		c.Node: {
 			`DELETE FROM conch.intents`, `UPDATE conch.intents SET value = 0`, `DELETE FROM conch.pending_transactions`,
 			`UPDATE conch.pending_transactions SET nonce = 0`, `UPDATE conch.pending_attempts SET signed = ''`,
-			`DELETE FROM conch.pending_attempts`, `DELETE FROM conch.pending_events`, `UPDATE conch.pending_events SET version = 9`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`,
+			`DELETE FROM conch.pending_attempts`, `DELETE FROM conch.pending_events`, `DELETE FROM conch.hooks`, `UPDATE conch.hook_waits SET event = 9`, `UPDATE conch.pending_events SET version = 9`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`,
 			`INSERT INTO conch.pending_policies DEFAULT VALUES`, `UPDATE conch.pending_policies SET most = '{}'`, `DELETE FROM conch.pending_policies`, `UPDATE conch.pending_spent SET spent = 0`,
 			`DELETE FROM conch.pending_reserved`, `INSERT INTO conch.pending_returned DEFAULT VALUES`, `TRUNCATE conch.intents CASCADE`,
 			`INSERT INTO conch.archived_intents DEFAULT VALUES`, `DELETE FROM conch.archived_intents`, `SELECT signed FROM conch.archived_attempts`,
@@ -247,8 +287,8 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		}
 	}
 	rows, err := c.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
-		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%') AND relname <> ALL ($1)`,
-		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_events", "pending_schema_version",
+		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%' OR relname LIKE 'hook%') AND relname <> ALL ($1)`,
+		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_events", "hooks", "hook_waits", "pending_schema_version",
 			"pending_policies", "pending_spent", "pending_reserved", "pending_returned", "archived_intents", "archived_transactions", "archived_attempts"})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 const (
 	me     = "0x0101010101010101010101010101010101010101"
-	shop   = "0x00000000000000000000000000000000000000aa"
+	shopAddress   = "0x00000000000000000000000000000000000000aa"
 	market = "0x00000000000000000000000000000000000000bb"
 	dollar = "0x00000000000000000000000000000000000000dd" // an ERC-20 contract
 	thief  = "0x00000000000000000000000000000000000000ee"
@@ -21,8 +21,8 @@ const (
 
 // payout is a policy with every kind of limit.
 const payout = `{"token":"payout","chain":"evm:1","accounts":["` + me + `"],
-	"receivers":[{"to":"` + shop + `"},{"to":"` + market + `","functions":["deposit()","0xac9650d8"]},{"to":"` + me + `"}],
-	"erc20":[{"contract":"` + dollar + `","to":["` + shop + `"],"amount":"500","amount_a_day":"900"}],
+	"receivers":[{"to":"` + shopAddress + `"},{"to":"` + market + `","functions":["deposit()","0xac9650d8"]},{"to":"` + me + `"}],
+	"erc20":[{"contract":"` + dollar + `","to":["` + shopAddress + `"],"amount":"500","amount_a_day":"900"}],
 	"value":"100","value_a_day":"250","fee_a_day":"1000000","count_a_minute":"60"}`
 
 func ruled(t *testing.T, text string) *rules {
@@ -75,39 +75,39 @@ func TestWhatAPolicySays(t *testing.T) {
 		refuses  string // the limit
 		mentions string
 	}{
-		{"a payment", limited, shop, 100, "", 10, "count 1 value 100 fee 30", "", ""},
-		{"nothing at all", limited, shop, 0, "", 10, "count 1 fee 30", "", ""},
-		{"more than a transaction may", limited, shop, 101, "", 10, "", "value", "100"},
+		{"a payment", limited, shopAddress, 100, "", 10, "count 1 value 100 fee 30", "", ""},
+		{"nothing at all", limited, shopAddress, 0, "", 10, "count 1 fee 30", "", ""},
+		{"more than a transaction may", limited, shopAddress, 101, "", 10, "", "value", "100"},
 		{"to somebody else", limited, thief, 1, "", 10, "", "receivers", thief},
 		{"to itself", limited, me, 7, "", 10, "count 1 value 7 fee 30", "", ""},
-		{"a fallback", limited, shop, 1, "01", 10, "", "receivers", "0x01"},
-		{"a call of one who gets payments", limited, shop, 0, words("d0e30db0"), 10, "", "receivers", "0xd0e30db0"},
+		{"a fallback", limited, shopAddress, 1, "01", 10, "", "receivers", "0x01"},
+		{"a call of one who gets payments", limited, shopAddress, 0, words("d0e30db0"), 10, "", "receivers", "0xd0e30db0"},
 		{"a function with a line, by its name", limited, market, 50, words("d0e30db0"), 10, "count 1 value 50 fee 30", "", ""},
 		{"multicall with a line, by its bytes", limited, market, 0, words("ac9650d8", "20", "0"), 10, "count 1 fee 30", "", ""},
 		{"an unknown selector", limited, market, 0, words("deadbeef"), 10, "", "receivers", "0xdeadbeef"},
 		{"half a selector", limited, market, 0, "d0e30d", 10, "", "receivers", "0xd0e30d"},
 		{"value alone to one with functions", limited, market, 1, "", 10, "", "receivers", market},
 		{"multicall of a coin's contract", limited, dollar, 0, words("ac9650d8", "20", "0"), 10, "", "receivers", "0xac9650d8"},
-		{"a transfer", limited, dollar, 0, words("a9059cbb", shop, "1f4"), 10, "count 1 fee 30 " + dollar + " 500", "", ""},
-		{"a transfer of nothing", limited, dollar, 0, words("a9059cbb", shop, "0"), 10, "count 1 fee 30", "", ""},
-		{"a transfer of too much", limited, dollar, 0, words("a9059cbb", shop, "1f5"), 10, "", "erc20", "500"},
+		{"a transfer", limited, dollar, 0, words("a9059cbb", shopAddress, "1f4"), 10, "count 1 fee 30 " + dollar + " 500", "", ""},
+		{"a transfer of nothing", limited, dollar, 0, words("a9059cbb", shopAddress, "0"), 10, "count 1 fee 30", "", ""},
+		{"a transfer of too much", limited, dollar, 0, words("a9059cbb", shopAddress, "1f5"), 10, "", "erc20", "500"},
 		{"a transfer to somebody else", limited, dollar, 0, words("a9059cbb", thief, "1"), 10, "", "erc20", thief},
 		{"a transfer to itself, which is no receiver of coins", limited, dollar, 0, words("a9059cbb", me, "1"), 10, "", "erc20", me},
-		{"a transfer of another coin", limited, market, 0, words("a9059cbb", shop, "1"), 10, "", "erc20", market},
-		{"a transfer with value", limited, dollar, 1, words("a9059cbb", shop, "1"), 10, "", "erc20", "value"},
-		{"a transfer with something behind", limited, dollar, 0, words("a9059cbb", shop, "1") + "00", 10, "", "erc20", "65 bytes"},
-		{"a transfer to what is no address", limited, dollar, 0, words("a9059cbb", "1"+strings.Repeat("0", 23)+shop[2:], "1"), 10, "", "erc20", "something else"},
-		{"an approval", limited, dollar, 0, words("095ea7b3", shop, "1f4"), 10, "count 1 fee 30 " + dollar + " 500", "", ""},
-		{"an unlimited approval", limited, dollar, 0, words("095ea7b3", shop, unlimitedApproval), 10, "", "erc20", "500"},
+		{"a transfer of another coin", limited, market, 0, words("a9059cbb", shopAddress, "1"), 10, "", "erc20", market},
+		{"a transfer with value", limited, dollar, 1, words("a9059cbb", shopAddress, "1"), 10, "", "erc20", "value"},
+		{"a transfer with something behind", limited, dollar, 0, words("a9059cbb", shopAddress, "1") + "00", 10, "", "erc20", "65 bytes"},
+		{"a transfer to what is no address", limited, dollar, 0, words("a9059cbb", "1"+strings.Repeat("0", 23)+shopAddress[2:], "1"), 10, "", "erc20", "something else"},
+		{"an approval", limited, dollar, 0, words("095ea7b3", shopAddress, "1f4"), 10, "count 1 fee 30 " + dollar + " 500", "", ""},
+		{"an unlimited approval", limited, dollar, 0, words("095ea7b3", shopAddress, unlimitedApproval), 10, "", "erc20", "500"},
 		{"an approval of somebody else", limited, dollar, 0, words("095ea7b3", thief, "1"), 10, "", "erc20", thief},
-		{"a transfer from another", limited, dollar, 0, words("23b872dd", thief, shop, "9"), 10, "count 1 fee 30 " + dollar + " 9", "", ""},
-		{"a transfer from itself to somebody else", limited, dollar, 0, words("23b872dd", shop, thief, "9"), 10, "", "erc20", thief},
-		{"without gas", limited, shop, 1, "", 0, "", "fee_a_day", "how much gas"},
+		{"a transfer from another", limited, dollar, 0, words("23b872dd", thief, shopAddress, "9"), 10, "count 1 fee 30 " + dollar + " 9", "", ""},
+		{"a transfer from itself to somebody else", limited, dollar, 0, words("23b872dd", shopAddress, thief, "9"), 10, "", "erc20", thief},
+		{"without gas", limited, shopAddress, 1, "", 0, "", "fee_a_day", "how much gas"},
 		{"a creation", limited, "", 0, "60", 10, "", "creation", "create"},
 		{"a creation that is allowed", open, "", 5, "60", 0, "", "", ""},
 		{"anything", open, thief, 1 << 60, "deadbeef", 0, "", "", ""},
 		{"any coins to anybody", open, dollar, 0, words("095ea7b3", thief, unlimitedApproval), 0, "", "", ""},
-		{"coins where only functions are allowed", narrow, dollar, 0, words("a9059cbb", shop, "1"), 0, "", "erc20", dollar},
+		{"coins where only functions are allowed", narrow, dollar, 0, words("a9059cbb", shopAddress, "1"), 0, "", "erc20", dollar},
 		{"any other function of it", narrow, dollar, 0, words("deadbeef"), 0, "", "", ""},
 		{"value to anybody", narrow, thief, 9, "", 0, "value 9", "", ""},
 		{"data to anybody", narrow, thief, 9, "deadbeef", 0, "", "receivers", "deadbeef"},
@@ -129,7 +129,7 @@ func TestWhatAPolicySays(t *testing.T) {
 			t.Errorf("%s: refused by %+v, want by %q, with %q", c.name, no, c.refuses, c.mentions)
 		}
 	}
-	nothing := wanted{account: at(t, shop), call: chain.Call{To: []byte(at(t, shop)), Gas: 1}}
+	nothing := wanted{account: at(t, shopAddress), call: chain.Call{To: []byte(at(t, shopAddress)), Gas: 1}}
 	if _, no := limited.judge(nothing); no == nil || no.limit != "accounts" {
 		t.Errorf("another account: %+v, want a refusal", no)
 	}
@@ -156,8 +156,8 @@ func TestFaultsOfPolicies(t *testing.T) {
 		`,"receivers":[{"to":"any","functions":["0x095ea7b3"]}]`:                                                    "allowed by erc20",
 		`,"erc20":[{"contract":"any","to":["any"],"amount":"1"}]`:                                                   "name the contract",
 		`,"erc20":[{"contract":"` + dollar + `"}]`:                                                                  "erc20[0].to is missing",
-		`,"erc20":[{"contract":"` + dollar + `","to":["any"]},{"contract":"` + dollar + `","to":["` + shop + `"]}]`: "two entries",
-		`,"erc20":[{"contract":"` + dollar + `","to":["` + shop + `","0x1"]}]`:                                      "erc20[0].to[1]",
+		`,"erc20":[{"contract":"` + dollar + `","to":["any"]},{"contract":"` + dollar + `","to":["` + shopAddress + `"]}]`: "two entries",
+		`,"erc20":[{"contract":"` + dollar + `","to":["` + shopAddress + `","0x1"]}]`:                                      "erc20[0].to[1]",
 		`,"token":"two words","chain":"main","accounts":[]`:                                                         "accounts is missing",
 	} {
 		p, err := readPolicy(strings.NewReader(fmt.Sprintf(whole, more)))

@@ -36,7 +36,7 @@ func TestALifeOfAnAccount(t *testing.T) {
 		Node:     config.Node{Listen: "127.0.0.1:0"},
 		Database: pgmint.Config{URL: pgtest.New(t).URL}, Named: true,
 		Election: election.Config{ID: "n1", Lease: time.Second, Takeover: mint.Strict},
-		Sections: []config.Section{&Section{[]Chain{c}, []Account{{Name: "poor", Chain: c, Scope: "pending:test", Address: poor}}}},
+		Sections: []config.Section{&Section{chains: []Chain{c}, accounts: []Account{{Name: "poor", Chain: c, Scope: "pending:test", Address: poor}}}},
 	}
 	log := &nodetest.Log{}
 	ctx, cancel := context.WithCancel(t.Context())

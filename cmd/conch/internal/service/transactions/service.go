@@ -19,7 +19,7 @@ import (
 //go:embed openapi.yaml
 var openAPI string
 
-// Kind is the service of [[chains]] and [[accounts]].
+// Kind is the service of [[chains]], [[accounts]] and [[webhooks]].
 func Kind() node.Kind { return kindOf(nil) }
 
 // kindOf reaches chains by dial, or as configured if dial is nil.
@@ -36,13 +36,16 @@ func kindOf(dial func(Chain) (chain.Chain, error)) node.Kind {
 	}
 }
 
-// check reports password files that every user may read.
+// check reports password files and secrets that every user may read, or that are none.
 func check(c config.Config, fault func(key string, err error)) {
 	for i, a := range config.Of[*Section](c).accounts {
 		if a.PasswordFile != "" {
 			_, err := secretfile.Line(a.PasswordFile)
 			fault(fmt.Sprintf("accounts[%d].password_file", i), err)
 		}
+	}
+	for i, w := range config.Of[*Section](c).webhooks {
+		w.keys(func(key string, err error) { fault(fmt.Sprintf("webhooks[%d].%s", i, key), err) })
 	}
 }
 
@@ -56,6 +59,7 @@ type service struct {
 	accounts     *accounts
 	transactions *transactions
 	news         *news
+	webhooks     *webhooks
 	counts       *counts
 	sharing      *sharing // nil on a standalone node
 	upkeep       upkeep
@@ -66,6 +70,8 @@ func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	s.accounts = newAccounts(f, s.managers)
 	s.news = newNews(s.accounts, f.Board)
 	s.accounts.news = s.news
+	s.webhooks = newWebhooks(f.Log, s.accounts, s.news)
+	s.accounts.told = func() { s.news.rung.Ring(); s.webhooks.wake() }
 	s.transactions = &transactions{
 		node: f.ID, accounts: s.accounts, managers: s.managers,
 		reasons: newReasons(s.replay), receipts: newReceipts(s.receipt), standings: newStandings(s.accountStates),
@@ -97,11 +103,22 @@ func (s *service) Prepare(ctx context.Context, c config.Config) (apply func(), e
 	if err := s.compareChains(ctx, accounts); err != nil {
 		return nil, err
 	}
-	return s.accounts.prepare(accounts)
+	useHooks, err := s.webhooks.prepare(config.Of[*Section](c))
+	if err != nil {
+		return nil, err
+	}
+	useAccounts, err := s.accounts.prepare(accounts)
+	if err != nil {
+		return nil, err
+	}
+	return func() { useAccounts(); useHooks() }, nil
 }
 
 // Work implements node.Service.
 func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Context)) {
+	if r.Does == (deliveries{}) {
+		return s.webhooks.lead, nil
+	}
 	a, _ := r.Does.(Account)
 	one := &sender{service: s, account: a}
 	return one.lead, one.attend
@@ -112,7 +129,7 @@ func (s *service) Routes() []web.Route { return newAPI(s, s.frame.Log).routes() 
 
 // Collectors implements node.Service.
 func (s *service) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{&collector{s.counts.backlogs, s.counts.alarms}}
+	return []prometheus.Collector{&collector{s.counts.backlogs, s.counts.alarms}, hookCollector{s.webhooks}}
 }
 
 // Health implements node.Service.
