@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	me     = "0x0101010101010101010101010101010101010101"
-	shopAddress   = "0x00000000000000000000000000000000000000aa"
-	market = "0x00000000000000000000000000000000000000bb"
-	dollar = "0x00000000000000000000000000000000000000dd" // an ERC-20 contract
-	thief  = "0x00000000000000000000000000000000000000ee"
+	me          = "0x0101010101010101010101010101010101010101"
+	shopAddress = "0x00000000000000000000000000000000000000aa"
+	market      = "0x00000000000000000000000000000000000000bb"
+	dollar      = "0x00000000000000000000000000000000000000dd" // an ERC-20 contract
+	thief       = "0x00000000000000000000000000000000000000ee"
 )
 
 // payout is a policy with every kind of limit.
@@ -150,15 +150,15 @@ func TestFaultsOfPolicies(t *testing.T) {
 		`,"value":"1 ether"`:   "no amount",
 		`} {`:                  "something after the policy",
 		`,"receivers":[{}]`:    "receivers[0].to",
-		`,"receivers":[{"to":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD"}]`:                                        "checksum",
-		`,"receivers":[{"to":"any","functions":["pay"]}]`:                                                           "is no function",
-		`,"receivers":[{"to":"any","functions":["transfer(address,uint256)"]}]`:                                     "allowed by erc20",
-		`,"receivers":[{"to":"any","functions":["0x095ea7b3"]}]`:                                                    "allowed by erc20",
-		`,"erc20":[{"contract":"any","to":["any"],"amount":"1"}]`:                                                   "name the contract",
-		`,"erc20":[{"contract":"` + dollar + `"}]`:                                                                  "erc20[0].to is missing",
+		`,"receivers":[{"to":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD"}]`:                                               "checksum",
+		`,"receivers":[{"to":"any","functions":["pay"]}]`:                                                                  "is no function",
+		`,"receivers":[{"to":"any","functions":["transfer(address,uint256)"]}]`:                                            "allowed by erc20",
+		`,"receivers":[{"to":"any","functions":["0x095ea7b3"]}]`:                                                           "allowed by erc20",
+		`,"erc20":[{"contract":"any","to":["any"],"amount":"1"}]`:                                                          "name the contract",
+		`,"erc20":[{"contract":"` + dollar + `"}]`:                                                                         "erc20[0].to is missing",
 		`,"erc20":[{"contract":"` + dollar + `","to":["any"]},{"contract":"` + dollar + `","to":["` + shopAddress + `"]}]`: "two entries",
 		`,"erc20":[{"contract":"` + dollar + `","to":["` + shopAddress + `","0x1"]}]`:                                      "erc20[0].to[1]",
-		`,"token":"two words","chain":"main","accounts":[]`:                                                         "accounts is missing",
+		`,"token":"two words","chain":"main","accounts":[]`:                                                                "accounts is missing",
 	} {
 		p, err := readPolicy(strings.NewReader(fmt.Sprintf(whole, more)))
 		if err == nil {

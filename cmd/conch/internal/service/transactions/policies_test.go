@@ -83,7 +83,7 @@ var policyAnswers = []exchange{
 	{Name: "cancelling without a policy", Given: limited("", nil), Ask: "POST " + toTX + "/" + secondID + "/cancel", Header: byOps, Status: 403, Want: "no-policy"},
 	{Name: "cancelling against the policy", Given: limited(small, nil), Ask: "POST " + toTX + "/" + secondID + "/cancel", Header: byOps, Status: 403, Want: `does not allow to cancel its transactions","limit":{"name":"cancel"}`},
 	{Name: "cancelling within the policy", Given: limited(strings.Replace(small, `"value"`, `"cancel":true,"value"`, 1), nil), Ask: "POST " + toTX + "/" + secondID + "/cancel", Header: byOps, Status: 202},
-	{Name: "cancelling what the policy does not have", Given: limited(strings.Replace(small, `["any"]`, `["`+shop+`"],"cancel":true`, 1), nil), Ask: "POST " + toTX + "/" + secondID + "/cancel", Header: byOps, Status: 403, Want: "cancel"},
+	{Name: "cancelling what the policy does not have", Given: limited(strings.Replace(small, `["any"]`, `["`+shopAddress+`"],"cancel":true`, 1), nil), Ask: "POST " + toTX + "/" + secondID + "/cancel", Header: byOps, Status: 403, Want: "cancel"},
 	{Name: "cancelling nothing with a policy", Given: limited(small, nil), Ask: "POST " + toTX + "/x/cancel", Header: byOps, Status: 404, Want: "unknown-transaction"},
 }
 
@@ -128,7 +128,7 @@ func TestPoliciesAreReadAgain(t *testing.T) {
 			t.Helper()
 			w.reads = int(newest) - 1
 			before := w.reads
-			_, err := w.api.transactions.accept(t.Context(), token, "payer", pending.Intent{Call: chain.Call{To: []byte(at(t, shop)), Value: big.NewInt(value)}})
+			_, err := w.api.transactions.accept(t.Context(), token, "payer", pending.Intent{Call: chain.Call{To: []byte(at(t, shopAddress)), Value: big.NewInt(value)}})
 			if got := w.reads - before; got != wantReads || (err != nil) != wantErr {
 				t.Errorf("read %d times, error %v; want %d times", got, err, wantReads)
 			}

@@ -89,7 +89,7 @@ func TestAPolicyOverADatabase(t *testing.T) {
 	}
 	want("the first without a policy", "5", "one", id, http.StatusAccepted)
 	want("the second without a policy", "1", "four", "no-policy", http.StatusForbidden)
-	if _, err := w.api.transactions.accept(t.Context(), "f\xfcr\x00", "payer", pending.Intent{Key: "n", Call: chain.Call{To: []byte(at(t, shop)), Value: new(big.Int)}}); err == nil || !strings.Contains(err.Error(), "no policy") {
+	if _, err := w.api.transactions.accept(t.Context(), "f\xfcr\x00", "payer", pending.Intent{Key: "n", Call: chain.Call{To: []byte(at(t, shopAddress)), Value: new(big.Int)}}); err == nil || !strings.Contains(err.Error(), "no policy") {
 		t.Errorf("a token whose name is no text: %v, want that it has no policy", err)
 	}
 	stored, err := ruled(t, small).stored()
