@@ -32,10 +32,10 @@ type Settings struct {
 // Machine is a worker while it leads its post in one epoch.
 //
 // Until the act door of that post opens, the one that led it before may still be at work: it was cut off, or stands still, and nobody knows when it reads the clock
-// again. Its end is known by its session, not by time (R18), and at once. So what is at work under the post stays with it for that long (R23), unless
+// again. That it does not lead any more is known by its session, not by time, and at once. What is at work under the post stays with it until then, unless
 // its handler proves its attempt: such a job is given back at once, and taken at once, by this worker too, since
 //   - the fence refuses all that the one before takes or leads under its epoch from now on;
-//   - an end is of an attempt (R20), and job_done and job_hold are, too: giving back ends the attempt, and whichever of the two comes first makes the
+//   - an end is of an attempt, and job_done and job_hold are, too: giving back ends the attempt, and whichever of the two comes first makes the
 //     other one fail. So the one before either has had its effect, and there is no next attempt, or never has it;
 //   - what it does until it sees that is what its handler has allowed by saying that it is fenced.
 //
