@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/chaintest"
 	"github.com/conchhq/conch/chain/endpoints"
 )
 
@@ -131,5 +132,31 @@ func TestAnyEndpointSaysHowAccountsStand(t *testing.T) {
 	s, _ = notaries(t, 0, 0)
 	if _, err = s.AccountStates(t.Context(), nil); !errors.Is(err, chain.ErrAnswer) || !strings.Contains(err.Error(), "1: ") {
 		t.Errorf("got %v, want both errors", err)
+	}
+}
+
+// W2: an endpoint on a dead branch has the transaction there, in another block. Its receipt is not told, neither of the block that counts nor, by
+// its word alone, of its own.
+func TestAReceiptOfADeadBranch(t *testing.T) {
+	t.Parallel()
+	node := chaintest.New(chaintest.Config{Seed: 1})
+	rich := node.Account("rich", 1<<60)
+	node.Seal(node.Foreign(rich, 0))
+	tx := node.Foreign(rich, 1)
+	dead := node.Fork()
+	dead.SetBaseFee(50)
+	there, here := dead.Seal(tx), node.Seal(tx)
+	s := set(t, endpoints.Endpoint{Name: "dead", Chain: dead.Line(), Weight: 2}, endpoints.Endpoint{Name: "a", Chain: node.Line()}, endpoints.Endpoint{Name: "b", Chain: node.Line()})
+	in := chain.Inclusion{Account: rich, Index: 1, Hash: tx.Hash, Block: here}
+	truth, err := node.Line().Receipt(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := chain.Witnessed(t.Context(), s, in); err != nil || r.By != [2]string{"a", "b"} || !r.Same(truth) {
+		t.Errorf("got %+v, %v, want what the two others say", r, err)
+	}
+	in.Block = there
+	if r, err := chain.Witnessed(t.Context(), s, in); err == nil || !strings.Contains(err.Error(), "only dead has the receipt") {
+		t.Errorf("of the dead block: got %+v, %v, want none", r, err)
 	}
 }

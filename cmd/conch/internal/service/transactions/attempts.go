@@ -27,7 +27,7 @@ type Attempt struct {
 	MaxTip   *string   `json:"max_tip"`
 	Gas      uint64    `json:"gas"`
 	Filler   bool      `json:"filler"`    // it does nothing but use the nonce
-	SignedAt time.Time `json:"signed_at"` // it was first sent right after, and never before
+	SignedAt time.Time `json:"signed_at"` // and stored: it was not sent before
 	InBlock  bool      `json:"in_block"`
 	Error    string    `json:"error,omitempty"` // of the newest one, while none is in a block
 }

@@ -1,6 +1,7 @@
 package transactions
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -164,7 +166,7 @@ func TestReceiptsAreBounded(t *testing.T) {
 		w := newWorld()
 		w.receipts.logs = []chain.Log{{Data: make([]byte, chain.MostLogs/2)}}
 		rs, r := w.api.transactions.receipts, w.store.kept[testID(firstID)]
-		for i := range 1000 {
+		for i := range 200 {
 			r.Last.Block.Hash = chain.Hash(fmt.Sprint(i))
 			if got, err := rs.of(t.Context(), payerAccount, r); err != nil || got.receipt == nil {
 				t.Fatal(got, err)
@@ -178,8 +180,9 @@ func TestReceiptsAreBounded(t *testing.T) {
 		var asking sync.WaitGroup
 		for i := range 1000 {
 			r.Last.Block.Hash = chain.Hash(fmt.Sprint("silent ", i))
+			one := r
 			asking.Go(func() {
-				if got, err := rs.of(t.Context(), payerAccount, r); err == nil && got.unknown == "" {
+				if got, err := rs.of(t.Context(), payerAccount, one); err == nil && got.unknown == "" {
 					t.Error("there is a receipt")
 				}
 			})
@@ -229,6 +232,42 @@ func TestAccountsOfASilentChain(t *testing.T) {
 			if mute := silent && i != 1; known == mute || v.Queued != 2 || mute && (v.Nonce != nil || v.NextNonce != nil || v.Unknown == "") {
 				t.Errorf("silent: %v, account %d: got %+v", silent, i, v)
 			}
+		}
+	}
+}
+
+// conch tx show prints what a transaction did, or why that is not known, and what was signed for it.
+func TestShowSaysWhatATransactionDid(t *testing.T) {
+	t.Parallel()
+	contract, fee := "0x02", "12"
+	for _, c := range []struct {
+		shown Detailed
+		want  []string
+		not   string
+	}{
+		{Detailed{}, nil, "ATTEMPT"},
+		{Detailed{ReceiptUnknown: "they disagree"}, []string{"receipt  they disagree\n"}, "contract"},
+		{
+			Detailed{Receipt: &Receipt{Status: "succeeded", GasUsed: 5, GasPrice: "2", Fee: "10", Contract: &contract, Logs: []Log{{}}, LogsCut: true, LogCount: 3}},
+			[]string{"receipt  succeeded, fee 10 (5 gas at 2), logs: 3, of which --json has 1\n", "contract 0x02\n"}, "ATTEMPT",
+		},
+		{
+			Detailed{Attempts: []Attempt{{Hash: "0xaa", InBlock: true}, {Hash: "0xab", Filler: true, MaxFee: &fee, Error: "not accepted"}}},
+			[]string{"0xaa call - - ", "in a block", "0xab filler 12 - ", "not accepted"}, "receipt",
+		},
+	} {
+		var out bytes.Buffer
+		if err := newShell(&cli.Shell{World: cli.World{Stdout: &out}}).show(nil, c.shown); err != nil {
+			t.Fatal(err)
+		}
+		plain := strings.Join(strings.Fields(out.String()), " ")
+		for _, want := range c.want {
+			if !strings.Contains(out.String(), want) && !strings.Contains(plain, want) {
+				t.Errorf("got %s\nwant it to say %q", out.String(), want)
+			}
+		}
+		if strings.Contains(out.String(), c.not) {
+			t.Errorf("got %s\nwant it not to say %q", out.String(), c.not)
 		}
 	}
 }
