@@ -58,6 +58,7 @@ func (a *api) routes() []web.Route {
 		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxCall, Keyed: true, Serve: a.postTransaction},
 		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"account", "state", "fate", "key", "hash", "nonce", "to", "since", "until", "cursor", "limit"}, Serve: a.getTransactions},
 		{Method: http.MethodGet, Path: one, Query: []string{"wait", "until", "version"}, Serve: a.getTransaction},
+		{Method: http.MethodGet, Path: one + "/attempts", Serve: a.getAttempts},
 		{Method: http.MethodPost, Path: one + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
 		{Method: http.MethodGet, Path: pathAccounts, Serve: a.getAccounts},
 		{Method: http.MethodGet, Path: pathAccounts + "/{account}", Serve: a.getAccount},

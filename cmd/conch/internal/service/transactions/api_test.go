@@ -296,6 +296,11 @@ var transactionAnswers = []exchange{
 	{Name: "all, no database", Given: databaseAway, Ask: "GET " + toTX, Status: 503},
 	{Name: "all, the database hangs", Given: databaseHangs, Ask: "GET " + toTX, Status: 504},
 
+	{Name: "attempts", Ask: "GET " + toTX + "/" + firstID + "/attempts", Status: 200, Want: `"attempts":[{"hash":"0xaa","nonce":3,`},
+	{Name: "attempts of one without a nonce", Ask: "GET " + toTX + "/" + secondID + "/attempts", Status: 200, Want: `{"attempts":[]}`},
+	{Name: "attempts of an unknown id", Ask: "GET " + toTX + "/x/attempts", Status: 404, Want: "unknown-transaction"},
+	{Name: "attempts, no database", Given: databaseAway, Ask: "GET " + toTX + "/" + firstID + "/attempts", Status: 503},
+	{Name: "attempts, the database hangs", Given: databaseHangs, Ask: "GET " + toTX + "/" + firstID + "/attempts", Status: 504},
 	{Name: "accounts", Ask: "GET " + toAccounts, Status: 200, Want: `{"accounts":[` + payerStands + `]}`},
 	{Name: "no accounts", Given: func(w *world) { w.api.transactions.accounts.configured = nil }, Ask: "GET " + toAccounts, Status: 200, Want: `{"accounts":[]}`},
 	{Name: "accounts, no database", Given: databaseAway, Ask: "GET " + toAccounts, Status: 503, Want: "database-unavailable"},

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"net/http"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -30,6 +32,23 @@ type Attempt struct {
 	SignedAt time.Time `json:"signed_at"` // and stored: it was not sent before
 	InBlock  bool      `json:"in_block"`
 	Error    string    `json:"error,omitempty"` // of the newest one, while none is in a block
+}
+
+// getAttempts answers with what was signed for a transaction, and asks no endpoint.
+func (a *api) getAttempts(w http.ResponseWriter, r *http.Request) error {
+	at := time.Now()
+	t, err := a.look(r)
+	if err != nil {
+		return err
+	}
+	d, err := a.detail(r, t, at)
+	if err != nil {
+		return err
+	}
+	return web.Answer(w, http.StatusOK, struct {
+		AsOf     time.Time `json:"as_of"`
+		Attempts []Attempt `json:"attempts"`
+	}{d.AsOf, d.Attempts})
 }
 
 // detail adds to a transaction, as it was read at an instant, its attempts and what it did.
