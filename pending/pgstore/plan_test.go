@@ -166,6 +166,13 @@ func TestTheUnfinishedOfOneContractAreFound(t *testing.T) {
 	for range open {
 		accept("contract one")
 	}
+	run(t, s.conn, `ANALYZE conch.intents, conch.pending_transactions, conch.pending_floors`)
+	intents, slots := s.rowsRead(d, "intents"), s.rowsRead(d, "pending_transactions")
+	b, err := s.Backlog(t.Context(), pendingtest.Account)
+	intents, slots = s.rowsRead(d, "intents")-intents, s.rowsRead(d, "pending_transactions")-slots
+	if err != nil || b.Queued != open || b.InFlight != open || intents > 10*open || slots > 10*open {
+		t.Errorf("counted %+v, error %v, by reading %d intents and %d slots; want few read", b, err, intents, slots)
+	}
 	var two pending.Batch
 	for i := range uint64(many) {
 		if in := accept("contract two"); i%2 == 0 {
@@ -174,16 +181,10 @@ func TestTheUnfinishedOfOneContractAreFound(t *testing.T) {
 	}
 	s.write(two)
 	run(t, s.conn, `ANALYZE conch.intents, conch.pending_transactions, conch.pending_floors`)
-	intents, slots := s.rowsRead(d, "intents"), s.rowsRead(d, "pending_transactions")
+	intents, slots = s.rowsRead(d, "intents"), s.rowsRead(d, "pending_transactions")
 	found, err := s.Unfinished(t.Context(), pendingtest.Account, "conch", []byte("contract one"))
 	intents, slots = s.rowsRead(d, "intents")-intents, s.rowsRead(d, "pending_transactions")-slots
 	if err != nil || len(found) != 2*open || intents > 10*open || slots > 10*open {
 		t.Errorf("found %d, error %v, by reading %d intents and %d slots; want %d, and few read", len(found), err, intents, slots, 2*open)
-	}
-	intents, slots = s.rowsRead(d, "intents"), s.rowsRead(d, "pending_transactions")
-	b, err := s.Backlog(t.Context(), pendingtest.Account)
-	intents, slots = s.rowsRead(d, "intents")-intents, s.rowsRead(d, "pending_transactions")-slots
-	if err != nil || b.Queued != open || b.InFlight != open || intents > 10*open || slots > 10*open {
-		t.Errorf("counted %+v, error %v, by reading %d intents and %d slots; want few read", b, err, intents, slots)
 	}
 }

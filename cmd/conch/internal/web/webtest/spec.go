@@ -65,6 +65,8 @@ func (s *Spec) follow(v any) any {
 	}
 }
 
+var last = regexp.MustCompile(`{name}$`)
+
 var methods = []string{"get", "head", "post", "put", "patch", "delete", "options"}
 
 // Operations lists the operations, such as "GET /path".
@@ -74,8 +76,8 @@ func (s *Spec) Operations() (all []string) {
 		methodsOf, _ := item.(object)
 		for method := range methodsOf {
 			if slices.Contains(methods, method) {
-				// A parameter with slashes has a special form in ServeMux and none in OpenAPI.
-				all = append(all, strings.ToUpper(method)+" "+strings.ReplaceAll(path, "{name}", "{name...}"))
+				// A parameter with slashes, which is the last, has a special form in ServeMux and none in OpenAPI.
+				all = append(all, strings.ToUpper(method)+" "+last.ReplaceAllString(path, "{name...}"))
 			}
 		}
 	}
