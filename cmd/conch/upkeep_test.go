@@ -65,3 +65,14 @@ func TestAggregationAndCompaction(t *testing.T) {
 		t.Errorf("%d slots have figures of two leaders, or twice, %v", odd, err)
 	}
 }
+
+// A publication of all tables, as users make to copy a database, refuses deletions from a table that has no key: nothing of it would be trimmed any more.
+func TestEveryTableHasAKey(t *testing.T) {
+	t.Parallel()
+	var without []string
+	err := migrated(t).Connect(t).QueryRow(t.Context(), `SELECT coalesce(array_agg(relname::text), '{}') FROM pg_class c WHERE relnamespace = 'conch'::regnamespace AND relkind = 'r'
+		AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)`).Scan(&without)
+	if err != nil || len(without) > 0 {
+		t.Errorf("tables without a primary key: %q, %v", without, err)
+	}
+}

@@ -1,5 +1,3 @@
-DROP FUNCTION conch.sample_put(interval, interval, timestamptz, bigint, text[], jsonb[], float8[], int);
-DROP TABLE conch.sample;
 DROP FUNCTION conch.cron_move, conch.cron_run(bigint, timestamptz, int, timestamptz, jsonb, bigint, text, bigint),
     conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text), conch.job_progress(bigint[], int[], text[]),
     conch.job_end(bigint[], int[], text[], text[], json[], float8[]), conch.job_again(bigint, int, text, text, interval),
@@ -9,3 +7,5 @@ DROP FUNCTION conch.cron_move, conch.cron_run(bigint, timestamptz, int, timestam
     conch.schedule_trim(timestamptz, bigint, int), conch.schedule_look(bigint), conch.schedule_here();
 DROP TABLE conch.job_operated, conch.job_operations, conch.job_dead, conch.job_attempts, conch.job_taken, conch.job_keys, conch.job_waiting,
     conch.job_lanes, conch.job_later, conch.job_ready, conch.jobs, conch.cron_gaps, conch.cron_runs, conch.schedule_server, conch.cron_file, conch.cron_revisions, conch.crons;
+DROP FUNCTION conch.sample_put(interval, interval, timestamptz, bigint, text[], jsonb[], float8[], int);
+DROP TABLE conch.sample;

@@ -110,7 +110,8 @@ CREATE TABLE conch.cron_gaps (
     count   int NOT NULL,                                          -- 10,000 stands for more, too
     why     text COLLATE "C" NOT NULL,
     epoch   bigint NOT NULL,
-    noted_at timestamptz NOT NULL
+    noted_at timestamptz NOT NULL,
+    id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY        -- without a key, a publication of all tables refuses deletions
 );
 CREATE INDEX cron_gaps_cron ON conch.cron_gaps (cron, from_at);
 
