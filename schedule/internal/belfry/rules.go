@@ -53,7 +53,7 @@ var rules = []world.Rule[Config]{
 	{Name: ruleCount, Invariant: Counted, Why: "an attempt counts when it is taken, whatever becomes of its worker; else a job that kills its workers is tried for ever"},
 	{Name: ruleCancel, Invariant: Cancelled, In: Config{Seed: 34}, Why: "that a job was cancelled is a fact in its row; else it is tried again if its worker dies before it has heard of it"},
 	{Name: ruleKeeper, Invariant: Told, Why: "a command dies when the deadline of its worker's post has passed; else that of a frozen worker goes on beside the next attempt"},
-	{Name: ruleProof, Invariant: Effect, Why: "a fenced handler ends its attempt where its effect is, which fails if that is over; else the next attempt, which begins as soon as the session of its worker is gone, has the effect too"},
+	{Name: ruleProof, Invariant: Effect, In: Config{Nodes: 2, Hours: 4, Seed: 8}, Why: "a fenced handler ends its attempt where its effect is, which fails if that is over; else the next attempt, which begins as soon as the session of its worker is gone, has the effect too"},
 	{Name: "fenced-first", Invariant: Doors, Why: "before the act door of its post is open a worker takes jobs alone whose handlers prove their attempts; else the gate refuses what the others are about to do"},
 	{Name: "act-door", Invariant: Told, Why: "a job is given back when the act door of its post opens, unless its handler proves its attempt; else a worker that was cut off still does it"},
 	{Name: "unknown-take", Invariant: Ended, In: Config{Seed: 13}, Why: "what was taken without an answer is given back; else nobody does it, and nobody else gets it"},
