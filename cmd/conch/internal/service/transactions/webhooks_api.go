@@ -18,8 +18,8 @@ import (
 
 const (
 	pathWebhooks = "/v1/webhooks"
-	pathReplay   = pathWebhooks + "/{name}/replay"
-	pathDead     = pathWebhooks + "/{name}/dead"
+	pathReplay   = pathWebhooks + "/{webhook}/replay"
+	pathDead     = pathWebhooks + "/{webhook}/dead"
 
 	mostReplayed = 1000 // events at once
 )
@@ -111,11 +111,11 @@ type DeadEvent struct {
 func (a *api) receiver(r *http.Request) (receiver, error) {
 	all, _ := a.webhooks.now()
 	for _, one := range all {
-		if one.Name == r.PathValue("name") {
+		if one.Name == r.PathValue("webhook") {
 			return one, nil
 		}
 	}
-	return receiver{}, web.Failf(http.StatusNotFound, "there is no [[webhooks]] %.100q in this node's file", r.PathValue("name")).Named("unknown-webhook", "Unknown webhook")
+	return receiver{}, web.Failf(http.StatusNotFound, "there is no [[webhooks]] %.100q in this node's file", r.PathValue("webhook")).Named("unknown-webhook", "Unknown webhook")
 }
 
 func (a *api) getDead(w http.ResponseWriter, r *http.Request) error {
@@ -153,7 +153,7 @@ func (a *api) getDead(w http.ResponseWriter, r *http.Request) error {
 	}{at.UTC(), all})
 }
 
-// replayBody is the body of POST /v1/webhooks/{name}/replay, which conch webhooks replay writes.
+// replayBody is the body of POST /v1/webhooks/{webhook}/replay, which conch webhooks replay writes.
 type replayBody struct {
 	Dead  bool       `json:"dead,omitempty"`
 	Event string     `json:"event,omitempty"`

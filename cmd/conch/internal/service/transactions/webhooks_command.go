@@ -49,7 +49,7 @@ func (a *shell) webhooksList() *cobra.Command {
 		path, of := pathWebhooks, "webhooks"
 		if dead != "" {
 			of = "dead"
-			path = strings.Replace(pathDead, "{name}", url.PathEscape(dead), 1) + "?limit=" + strconv.Itoa(min(limit, mostListed))
+			path = strings.Replace(pathDead, "{webhook}", url.PathEscape(dead), 1) + "?limit=" + strconv.Itoa(min(limit, mostListed))
 		}
 		answer := map[string]json.RawMessage{}
 		if err := c.Ask(ctx, http.MethodGet, path, nil, &answer); err != nil {
@@ -121,7 +121,7 @@ were told already: a receiver keeps the larger version.`,
 
 // replay asks until all is told again.
 func (a *shell) replay(ctx context.Context, c *cli.Client, name string, body replayBody) error {
-	path, total := strings.Replace(pathReplay, "{name}", url.PathEscape(name), 1), 0
+	path, total := strings.Replace(pathReplay, "{webhook}", url.PathEscape(name), 1), 0
 	for {
 		var answer struct {
 			Replayed *int

@@ -327,7 +327,7 @@ func TestWebhooksAreReloadedAndReplayed(t *testing.T) {
 		out := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, ask, strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
-		r.SetPathValue("name", strings.Split(ask, "/")[3])
+		r.SetPathValue("webhook", strings.Split(ask, "/")[3])
 		if err := api.postReplay(out, r); err != nil {
 			_, _ = fmt.Fprint(out, err)
 		}
