@@ -222,7 +222,7 @@ func TestWhatIsGivenBack(t *testing.T) {
 		{"it waits", false, nil, 10, 5},
 		{"cancelled without a nonce", true, nil, 0, 0},
 		{"in a block", false, []pending.Change{{Status: pending.InBlock}}, 10, 5},
-		{"in a block for long", false, []pending.Change{{Status: pending.FinalityTimeout}}, 10, 5},
+		{"in a block for long", false, []pending.Change{{Status: pending.InBlock}, {Status: pending.FinalityTimeout}}, 10, 5},
 		{"failed in a block", false, []pending.Change{{Status: pending.InBlock, Failed: true}}, 10, 5},
 		{"cancelled, not final", true, []pending.Change{{Status: pending.InBlock}}, 10, 5},
 		{"done", false, []pending.Change{{Status: pending.Finalized, Intent: pending.Done}}, 10, 5},
@@ -246,9 +246,9 @@ func TestWhatIsGivenBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for i, c := range step.changes {
+		for _, c := range step.changes {
 			if c.Index, c.Hash = nonce, hashOf(nonce); c.Status != pending.Retracted {
-				c.Block = chain.Block{Number: uint64(i + 1), Hash: chain.Hash(fmt.Sprint("block ", i))}
+				c.Block = chain.Block{Number: 1, Hash: "b"}
 			}
 			w.write(pending.Batch{Changes: []pending.Change{c}})
 		}
@@ -323,14 +323,14 @@ func TestAPolicyThatHasChanged(t *testing.T) {
 	w := openTreasury(t, of(pgstore.OfValue, 10))
 	w.take("", of(pgstore.OfValue, 8))
 	old := w.by
-	w.set(of(pgstore.OfValue, 7))
+	w.set(of(pgstore.OfValue, 20))
 	if w.by, old = old, w.by; old.Version == w.by.Version {
 		t.Fatal("a changed policy has the version of the one before")
 	}
-	if _, err := w.ask(0, "", 1, of(pgstore.OfValue, 1)); !errors.Is(err, pgstore.ErrPolicyChanged) {
-		t.Errorf("one that was judged by the old policy is answered with %v", err)
+	if _, err := w.ask(0, "", 1, of(pgstore.OfValue, 1)); !errors.Is(err, pgstore.ErrPolicyChanged) || w.count("intents") != 1 || w.spent(pgstore.OfValue) != 8 {
+		t.Errorf("one that was judged by the old policy is answered with %v, and %d is spent; want it refused, and 8", err, w.spent(pgstore.OfValue))
 	}
-	w.by = old
+	w.set(of(pgstore.OfValue, 7))
 	if _, err := w.ask(0, "", 1, of(pgstore.OfValue, 1)); over(err) == nil || over(err).Spent.Int64() != 8 {
 		t.Errorf("under the new limit: %v, want 8 of 7 spent", err)
 	}
