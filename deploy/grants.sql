@@ -98,7 +98,7 @@ GRANT SELECT, INSERT ON conch.pending_attempts, conch.pending_events TO :"node";
 GRANT SELECT ON conch.pending_floors TO :"node"; -- a floor that is too high hides a transaction: only functions move it
 -- Only the owner writes policies, and only functions count what is spent: no node can raise a limit.
 GRANT SELECT ON conch.pending_policies TO :"node";
-GRANT EXECUTE ON FUNCTION conch.pending_reserve(text, uuid[], bytea[], text[], text[], bigint[], int[], int[], text[], numeric[]),
+GRANT EXECUTE ON FUNCTION conch.pending_reserve(text, uuid[], bytea[], text[], text[], bigint[], int[], text[], numeric[]),
     conch.pending_kept(bigint, bigint), conch.pending_clear(interval, int) TO :"node";
 GRANT SELECT, INSERT, UPDATE (place, beyond, failures, failing_since, why, seen_at) ON conch.hooks TO :"node";
 GRANT SELECT, INSERT, DELETE, UPDATE (tries, since, due_at, why, dead_at) ON conch.hook_waits TO :"node";

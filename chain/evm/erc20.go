@@ -30,8 +30,8 @@ var erc20 = map[Selector]struct {
 // IsERC20 reports whether a selector is that of one of the functions which DecodeERC20 knows.
 func IsERC20(s Selector) bool { return erc20[s].words > 0 }
 
-// DecodeERC20 reads the data of a call to transfer, approve or transferFrom; is is false for any other. The error says what is odd about
-// the data: a contract may take it otherwise than it looks.
+// DecodeERC20 reads the data of a call to transfer, approve or transferFrom, and reports whether it is one. The error says what is odd
+// about the data: a contract may take it otherwise than it looks.
 func DecodeERC20(data []byte) (c ERC20, is bool, err error) {
 	var s Selector
 	if copy(s[:], data) < len(s) || !IsERC20(s) {

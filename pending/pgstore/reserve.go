@@ -47,20 +47,21 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the limit of %s is %v, of which %v is spent", e.What, e.Most, e.Spent)
 }
 
-// takes has the reservations of a batch; all takes are in one row, and an intent has those from its first to its last, counted from 1.
+// takes has the reservations of a batch, and what they take.
 type takes struct {
-	ids           []pgtype.UUID
-	accounts      [][]byte
-	keys, tokens  []string
-	versions      []int64
-	firsts, lasts []int32
-	whats         []string
-	amounts       []pgtype.Numeric
+	ids          []pgtype.UUID
+	accounts     [][]byte
+	keys, tokens []string
+	versions     []int64
+
+	owners  []int32 // in ids, counted from 1
+	whats   []string
+	amounts []pgtype.Numeric
 }
 
 // newTakes returns nil if no intent of a batch has a reservation.
 func newTakes(batch []*request) *takes {
-	t := &takes{whats: []string{}, amounts: []pgtype.Numeric{}}
+	t := &takes{owners: []int32{}, whats: []string{}, amounts: []pgtype.Numeric{}}
 	for _, r := range batch {
 		if r.take.Token == "" {
 			continue
@@ -70,12 +71,11 @@ func newTakes(batch []*request) *takes {
 		t.keys = append(t.keys, r.in.Key)
 		t.tokens = append(t.tokens, r.take.Token)
 		t.versions = append(t.versions, r.take.Version)
-		t.firsts = append(t.firsts, int32(len(t.whats)+1))
 		for _, one := range r.take.Takes {
+			t.owners = append(t.owners, int32(len(t.ids)))
 			t.whats = append(t.whats, one.What)
 			t.amounts = append(t.amounts, numeric(one.Amount))
 		}
-		t.lasts = append(t.lasts, int32(len(t.whats)))
 	}
 	if len(t.ids) == 0 {
 		return nil
@@ -84,21 +84,22 @@ func newTakes(batch []*request) *takes {
 }
 
 func (t *takes) columns() []any {
-	return []any{t.ids, t.accounts, t.keys, t.tokens, t.versions, t.firsts, t.lasts, t.whats, t.amounts}
+	return []any{t.ids, t.accounts, t.keys, t.tokens, t.versions, t.owners, t.whats, t.amounts}
 }
 
 // The parts of insertIntents that reserve. What the intents take is taken before any is stored, so that a batch which waits for another
 // one's key holds no row that the other one needs; the database refuses the whole if what was taken and what is stored then differ.
 const (
 	reserving = `
-	judged AS MATERIALIZED (SELECT * FROM conch.pending_reserve($1, $13::uuid[], $14::bytea[], $15::text[], $16::text[], $17::bigint[], $18::int[], $19::int[], $20::text[], $21::numeric[])),`
+	judged AS MATERIALIZED (SELECT * FROM conch.pending_reserve($1, $13::uuid[], $14::bytea[], $15::text[], $16::text[], $17::bigint[], $18::int[], $19::text[], $20::numeric[])),`
 	reserved = `
-		   AND (a.id <> ALL ($13::uuid[]) OR EXISTS (SELECT FROM judged j WHERE j.id = a.id AND j.verdict = 'granted'))`
+		   AND NOT EXISTS (SELECT FROM judged j WHERE j.id = a.id AND j.verdict <> 'granted')`
 	noVerdict   = `'' AS verdict, '' AS what, NULL::numeric AS most, NULL::numeric AS spent, NULL::timestamptz AS at, NULL::timestamptz AS again, `
 	verdictRows = `
 	 UNION ALL
 	SELECT NULL::uuid, j.verdict, j.what, j.most, j.spent, j.at, j.again, j.id, ''::bytea, '', ''::bytea, 0::numeric, ''::bytea, 0::bigint, '', j.at FROM judged j
-	 WHERE conch.pending_kept((SELECT count(*) FROM judged g WHERE g.verdict = 'granted'), (SELECT count(*) FROM fresh f JOIN judged g ON g.id = f.id))`
+	 WHERE conch.pending_kept((SELECT count(*) FROM judged g WHERE g.verdict = 'granted'),
+	                         (SELECT count(*) FROM fresh f JOIN pg_catalog.unnest($13::uuid[]) g(id) ON g.id = f.id))`
 )
 
 // verdict is what the database says of an intent with a reservation.

@@ -1,8 +1,8 @@
 -- Signed bytes that may have left are gone with these tables: `conch migrate down`
 -- refuses while a transaction is not final.
-DROP FUNCTION conch.pending_reserve(text, uuid[], bytea[], text[], text[], bigint[], int[], int[], text[], numeric[]),
-    conch.pending_excess(conch.pending_policies, timestamptz, timestamptz, int[], int[], int[], text[], numeric[]),
-    conch.pending_take(conch.pending_policies, timestamptz, timestamptz, int[], uuid[], int[], int[], text[], numeric[]),
+DROP FUNCTION conch.pending_reserve(text, uuid[], bytea[], text[], text[], bigint[], int[], text[], numeric[]),
+    conch.pending_excess(conch.pending_policies, timestamptz, timestamptz, text[], numeric[]),
+    conch.pending_take(conch.pending_policies, timestamptz, timestamptz, uuid[], int[], text[], numeric[]),
     conch.pending_kept(bigint, bigint), conch.pending_clear(interval, int);
 DROP TABLE conch.pending_returned, conch.pending_reserved, conch.pending_spent, conch.pending_policies;
 DROP TABLE conch.hook_waits, conch.hooks, conch.archived_attempts, conch.archived_transactions, conch.archived_intents, conch.pending_events, conch.pending_floors, conch.pending_holds,

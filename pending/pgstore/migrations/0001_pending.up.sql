@@ -435,13 +435,13 @@ CREATE INDEX pending_returned_token ON conch.pending_returned (chain, token);
 
 -- reserve takes what intents need from the limits of their policies, and says of each intent: granted, over (a limit), known (another
 -- intent has its key, so it takes nothing), or changed (it was judged by another version of its policy). Of intent i the policy is that of
--- tokens[i], and it takes the amounts from firsts[i] to lasts[i].
+-- tokens[i], and it takes the amounts whose owner is i; owners are in order.
 --
 -- It holds the rows of the policies to the commit, in the order of their names, before it looks at keys and at what was spent: of two
 -- batches at once the second sees what the first has stored. What they need together is taken together, and only where that is too much
 -- one after the other. It has its owner's rights: a node has none to change a limit, or what was spent.
 CREATE FUNCTION conch.pending_reserve(chain text, ids uuid[], accounts bytea[], keys text[], tokens text[], versions bigint[],
-    firsts int[], lasts int[], whats text[], amounts numeric[])
+    owners int[], whats text[], amounts numeric[])
 RETURNS TABLE (id uuid, verdict text, what text, most numeric, spent numeric, at timestamptz, again timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
@@ -451,9 +451,14 @@ DECLARE
     known   boolean[];
     mine    int[];
     p       conch.pending_policies;
+    o       int[];                                          -- of those, what each takes
+    w       text[];
+    a       numeric[];
     i       int;
+    k       int;
+    n       int;
 BEGIN
-    PERFORM FROM conch.pending_policies o WHERE o.chain = pending_reserve.chain AND o.token = ANY (tokens) ORDER BY o.token FOR NO KEY UPDATE;
+    PERFORM FROM conch.pending_policies q WHERE q.chain = pending_reserve.chain AND q.token = ANY (tokens) ORDER BY q.token FOR NO KEY UPDATE;
     at := clock_timestamp();
     day := date_trunc('day', at, 'UTC');
     minute := date_trunc('minute', at, 'UTC');
@@ -466,59 +471,67 @@ BEGIN
          sums AS (SELECT g.token, g.what, g.since, sum(g.amount) AS amount FROM gone g GROUP BY g.token, g.what, g.since)
     UPDATE conch.pending_spent s SET spent = s.spent - g.amount FROM sums g
      WHERE s.token = g.token AND s.chain = pending_reserve.chain AND s.what = g.what AND s.since = g.since;
-    FOR p IN SELECT * FROM conch.pending_policies o WHERE o.chain = pending_reserve.chain AND o.token = ANY (tokens) ORDER BY o.token LOOP
-        mine := ARRAY(SELECT n FROM generate_subscripts(ids, 1) n WHERE tokens[n] = p.token AND versions[n] = p.version AND NOT known[n] ORDER BY n);
+    FOR p IN SELECT * FROM conch.pending_policies q WHERE q.chain = pending_reserve.chain AND q.token = ANY (tokens) ORDER BY q.token LOOP
+        mine := ARRAY(SELECT m FROM generate_subscripts(ids, 1) m WHERE tokens[m] = p.token AND versions[m] = p.version AND NOT known[m] ORDER BY m);
         IF cardinality(mine) = 0 THEN
             CONTINUE;
         END IF;
-        IF NOT EXISTS (SELECT FROM conch.pending_excess(p, day, minute, mine, firsts, lasts, whats, amounts)) THEN
-            PERFORM conch.pending_take(p, day, minute, mine, ids, firsts, lasts, whats, amounts);
-            RETURN QUERY SELECT ids[n], 'granted', '', NULL::numeric, NULL::numeric, pending_reserve.at, NULL::timestamptz FROM unnest(mine) n;
+        SELECT coalesce(array_agg(t.i ORDER BY t.place), '{}'), coalesce(array_agg(t.what ORDER BY t.place), '{}'), coalesce(array_agg(t.amount ORDER BY t.place), '{}')
+          INTO o, w, a FROM unnest(owners, whats, amounts) WITH ORDINALITY t(i, what, amount, place) JOIN unnest(mine) m ON m = t.i;
+        IF NOT EXISTS (SELECT FROM conch.pending_excess(p, day, minute, w, a)) THEN
+            PERFORM conch.pending_take(p, day, minute, ids, o, w, a);
+            RETURN QUERY SELECT ids[m], 'granted', '', NULL::numeric, NULL::numeric, pending_reserve.at, NULL::timestamptz FROM unnest(mine) m;
             CONTINUE;
         END IF;
+        k := 1;
         FOREACH i IN ARRAY mine LOOP
+            n := k;
+            WHILE n <= cardinality(o) AND o[n] = i LOOP
+                n := n + 1;
+            END LOOP;
             id := ids[i];
             SELECT x.what, x.most, x.spent, x.again INTO what, most, spent, again
-              FROM conch.pending_excess(p, day, minute, ARRAY[i], firsts, lasts, whats, amounts) x ORDER BY x.again DESC NULLS FIRST LIMIT 1;
+              FROM conch.pending_excess(p, day, minute, w[k:n - 1], a[k:n - 1]) x ORDER BY x.again DESC NULLS FIRST LIMIT 1;
             verdict := CASE WHEN FOUND THEN 'over' ELSE 'granted' END;
             IF NOT FOUND THEN
                 what := '';
-                PERFORM conch.pending_take(p, day, minute, ARRAY[i], ids, firsts, lasts, whats, amounts);
+                PERFORM conch.pending_take(p, day, minute, ids, o[k:n - 1], w[k:n - 1], a[k:n - 1]);
             END IF;
+            k := n;
             RETURN NEXT;
         END LOOP;
     END LOOP;
-    RETURN QUERY SELECT ids[n], CASE WHEN known[n] THEN 'known' ELSE 'changed' END, '', NULL::numeric, NULL::numeric, pending_reserve.at, NULL::timestamptz
-       FROM generate_subscripts(ids, 1) n
-      WHERE known[n] OR NOT EXISTS (SELECT FROM conch.pending_policies o WHERE o.chain = pending_reserve.chain AND o.token = tokens[n] AND o.version = versions[n]);
+    RETURN QUERY SELECT ids[m], CASE WHEN known[m] THEN 'known' ELSE 'changed' END, '', NULL::numeric, NULL::numeric, pending_reserve.at, NULL::timestamptz
+       FROM generate_subscripts(ids, 1) m
+      WHERE known[m] OR NOT EXISTS (SELECT FROM conch.pending_policies q WHERE q.chain = pending_reserve.chain AND q.token = tokens[m] AND q.version = versions[m]);
 END $$;
-REVOKE ALL ON FUNCTION conch.pending_reserve(text, uuid[], bytea[], text[], text[], bigint[], int[], int[], text[], numeric[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION conch.pending_reserve(text, uuid[], bytea[], text[], text[], bigint[], int[], text[], numeric[]) FROM PUBLIC;
 
 -- excess returns the limits that some intents would exceed together, and from when on they would not; NULL: more than all of one.
-CREATE FUNCTION conch.pending_excess(p conch.pending_policies, day timestamptz, minute timestamptz, mine int[], firsts int[], lasts int[], whats text[], amounts numeric[])
+CREATE FUNCTION conch.pending_excess(p conch.pending_policies, day timestamptz, minute timestamptz, whats text[], amounts numeric[])
 RETURNS TABLE (what text, most numeric, spent numeric, again timestamptz) LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT n.what, l.most, coalesce(s.spent, 0),
            CASE WHEN n.amount > l.most THEN NULL WHEN n.what = 'count' THEN minute + interval '1 minute' ELSE day + interval '24 hours' END
-      FROM (SELECT t.what, sum(t.amount) AS amount FROM unnest(mine) m, unnest(whats[firsts[m]:lasts[m]], amounts[firsts[m]:lasts[m]]) t(what, amount) GROUP BY t.what) n
+      FROM (SELECT t.what, sum(t.amount) AS amount FROM unnest(whats, amounts) t(what, amount) GROUP BY t.what) n
       JOIN unnest((p).counted, (p).most) l(what, most) ON l.what = n.what
       LEFT JOIN conch.pending_spent s ON s.token = (p).token AND s.chain = (p).chain AND s.what = n.what AND s.since = CASE n.what WHEN 'count' THEN minute ELSE day END
      WHERE coalesce(s.spent, 0) + n.amount > l.most;
 END;
-REVOKE ALL ON FUNCTION conch.pending_excess(conch.pending_policies, timestamptz, timestamptz, int[], int[], int[], text[], numeric[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION conch.pending_excess(conch.pending_policies, timestamptz, timestamptz, text[], numeric[]) FROM PUBLIC;
 
 -- take takes it.
-CREATE FUNCTION conch.pending_take(p conch.pending_policies, day timestamptz, minute timestamptz, mine int[], ids uuid[], firsts int[], lasts int[], whats text[], amounts numeric[])
+CREATE FUNCTION conch.pending_take(p conch.pending_policies, day timestamptz, minute timestamptz, ids uuid[], owners int[], whats text[], amounts numeric[])
 RETURNS void LANGUAGE sql
 BEGIN ATOMIC
     INSERT INTO conch.pending_reserved (intent, token, chain, since, whats, amounts)
-    SELECT ids[m], (p).token, (p).chain, day, whats[firsts[m]:lasts[m]], amounts[firsts[m]:lasts[m]] FROM unnest(mine) m WHERE lasts[m] >= firsts[m];
+    SELECT ids[t.i], (p).token, (p).chain, day, array_agg(t.what), array_agg(t.amount) FROM unnest(owners, whats, amounts) t(i, what, amount) GROUP BY t.i;
     INSERT INTO conch.pending_spent AS s (token, chain, what, since, spent)
     SELECT (p).token, (p).chain, t.what, CASE t.what WHEN 'count' THEN minute ELSE day END, sum(t.amount)
-      FROM unnest(mine) m, unnest(whats[firsts[m]:lasts[m]], amounts[firsts[m]:lasts[m]]) t(what, amount) GROUP BY t.what
+      FROM unnest(whats, amounts) t(what, amount) GROUP BY t.what
         ON CONFLICT (token, chain, what, since) DO UPDATE SET spent = s.spent + excluded.spent;
 END;
-REVOKE ALL ON FUNCTION conch.pending_take(conch.pending_policies, timestamptz, timestamptz, int[], uuid[], int[], int[], text[], numeric[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION conch.pending_take(conch.pending_policies, timestamptz, timestamptz, uuid[], int[], text[], numeric[]) FROM PUBLIC;
 
 -- kept refuses to take anything for an intent that was not stored, since another one got its key meanwhile.
 CREATE FUNCTION conch.pending_kept(granted bigint, stored bigint) RETURNS boolean

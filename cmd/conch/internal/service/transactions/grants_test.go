@@ -161,7 +161,7 @@ var needs = map[string]string{
 	"observer: SELECT ON conch.pending_policies":                                 "observe pending_policies",
 	"observer: SELECT ON conch.pending_spent":                                    "observe pending_spent",
 	"observer: SELECT ON conch.pending_returned":                                 "observe pending_returned",
-	"node: EXECUTE ON function conch.pending_reserve(chain text, ids uuid[], accounts bytea[], keys text[], tokens text[], versions bigint[], firsts integer[], lasts integer[], whats text[], amounts numeric[])": "reserve",
+	"node: EXECUTE ON function conch.pending_reserve(chain text, ids uuid[], accounts bytea[], keys text[], tokens text[], versions bigint[], owners integer[], whats text[], amounts numeric[])": "reserve",
 	"node: EXECUTE ON function conch.pending_kept(granted bigint, stored bigint)":                "reserve",
 	"node: EXECUTE ON function conch.pending_clear(older interval, most integer)":                "clear",
 	"observer: SELECT ON conch.pending_events":                                                   "observe pending_events",

@@ -82,7 +82,7 @@ func (r *rules) mayCall(a wanted, value *big.Int) (moved *big.Int, of coin, no *
 	}
 	var s evm.Selector
 	named := copy(s[:], data) == len(s)
-	if !exact.all && !all.all && !(named && (exact.set[s] || all.set[s])) {
+	if allowed := exact.all || all.all || named && (exact.set[s] || all.set[s]); !allowed {
 		no = &refusal{limit: "receivers", text: fmt.Sprintf("does not allow to call the function 0x%x of %v", data[:min(len(data), len(s))], to)}
 	}
 	return nil, of, no

@@ -60,10 +60,10 @@ func (w *world) limits(text string, refusal func(pgstore.Reservation) error) *li
 const small = `{"token":"ops","chain":"evm:1","accounts":["any"],"receivers":[{"to":"any"}],"value":"4","count_a_minute":"9"}`
 
 var (
-	midnight = time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
-	ofAMin   = &pgstore.LimitError{What: pgstore.OfCount, Most: big.NewInt(9), Spent: big.NewInt(9), At: midnight.Add(-time.Minute + time.Second/2), Again: midnight}
-	ofADay   = &pgstore.LimitError{What: pgstore.OfValue, Most: big.NewInt(9), Spent: big.NewInt(7), At: midnight.Add(-time.Hour), Again: midnight}
-	never    = &pgstore.LimitError{What: dollar, Most: big.NewInt(9), Spent: big.NewInt(12)}
+	midnight     = time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+	errOfAMinute = &pgstore.LimitError{What: pgstore.OfCount, Most: big.NewInt(9), Spent: big.NewInt(9), At: midnight.Add(-time.Minute + time.Second/2), Again: midnight}
+	errOfADay    = &pgstore.LimitError{What: pgstore.OfValue, Most: big.NewInt(9), Spent: big.NewInt(7), At: midnight.Add(-time.Hour), Again: midnight}
+	errNever     = &pgstore.LimitError{What: dollar, Most: big.NewInt(9), Spent: big.NewInt(12)}
 )
 
 const byOps = "Authorization: Bearer " + webtest.OperateSecret
@@ -76,9 +76,9 @@ var policyAnswers = []exchange{
 	{Name: "a standalone node", Given: func(w *world) { w.tokens = true }, Ask: "POST " + toTX, Body: body(""), Header: byOps, Status: 403, Want: "no-policy"},
 	{Name: "refused by the policy", Given: limited(small, nil), Ask: "POST " + toTX, Body: body(`,"value":"5"`), Header: byOps, Status: 403, Want: `"detail":"account \"payer\": the policy of the token \"ops\" allows a value of 4 in one transaction","limit":{"name":"value","most":"4"}}`},
 	{Name: "refused by the policy, with a key", Given: limited(small, nil), Ask: "POST " + toTX, Body: body(`,"value":"5","idempotency_key":"n"`), Header: byOps, Status: 403, Want: `urn:conch:problem:policy`},
-	{Name: "a limit of a day", Given: limited(small, ofADay), Ask: "POST " + toTX, Body: body(`,"value":"4"`), Header: byOps, Status: 403, Want: `has a limit, value_a_day of 9, of which 2 is left until 2026-02-01T00:00:00Z","limit":{"name":"value_a_day","most":"9","spent":"7","left":"2","until":"2026-02-01T00:00:00Z"}`},
-	{Name: "a limit that it can never pass", Given: limited(small, never), Ask: "POST " + toTX, Body: body(""), Header: byOps, Status: 403, Want: `this needs more than the whole of it","limit":{"name":"erc20 ` + dollar + `","most":"9","spent":"12","left":"0"}`},
-	{Name: "a limit of a minute", Given: limited(small, ofAMin), Ask: "POST " + toTX, Body: body(""), Header: byOps, Status: 429, Want: `"name":"count_a_minute"`, Sends: "Retry-After: 60"},
+	{Name: "a limit of a day", Given: limited(small, errOfADay), Ask: "POST " + toTX, Body: body(`,"value":"4"`), Header: byOps, Status: 403, Want: `has a limit, value_a_day of 9, of which 2 is left until 2026-02-01T00:00:00Z","limit":{"name":"value_a_day","most":"9","spent":"7","left":"2","until":"2026-02-01T00:00:00Z"}`},
+	{Name: "a limit that it can never pass", Given: limited(small, errNever), Ask: "POST " + toTX, Body: body(""), Header: byOps, Status: 403, Want: `this needs more than the whole of it","limit":{"name":"erc20 ` + dollar + `","most":"9","spent":"12","left":"0"}`},
+	{Name: "a limit of a minute", Given: limited(small, errOfAMinute), Ask: "POST " + toTX, Body: body(""), Header: byOps, Status: 429, Want: `"name":"count_a_minute"`, Sends: "Retry-After: 60"},
 	{Name: "a policy of a newer conch", Given: limited(`{"newer":true}`, nil), Ask: "POST " + toTX, Body: body(""), Header: byOps, Status: 500, Want: "cannot be applied"},
 	{Name: "cancelling without a policy", Given: limited("", nil), Ask: "POST " + toTX + "/" + secondID + "/cancel", Header: byOps, Status: 403, Want: "no-policy"},
 	{Name: "cancelling against the policy", Given: limited(small, nil), Ask: "POST " + toTX + "/" + secondID + "/cancel", Header: byOps, Status: 403, Want: `does not allow to cancel its transactions","limit":{"name":"cancel"}`},
@@ -99,7 +99,7 @@ func TestWhoNeedsNoPolicy(t *testing.T) {
 		{"no tokens", func(w *world) { limited("", nil)(w); w.tokens = false }, false, "", 202},
 		{"an unlimited account", limited("", nil), true, byOps, 202},
 		{"an unlimited account of a standalone node", func(w *world) { w.tokens = true }, true, byOps, 202},
-		{"a policy counts for an unlimited account too", limited(small, ofADay), true, byOps, 403},
+		{"a policy counts for an unlimited account too", limited(small, errOfADay), true, byOps, 403},
 	} {
 		w := newWorld()
 		c.given(w)

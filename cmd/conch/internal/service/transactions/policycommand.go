@@ -2,7 +2,6 @@ package transactions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -227,7 +226,7 @@ func (a *shell) policyShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Document(json.RawMessage(p.Rules))
+				return a.Document(p.Rules)
 			})
 		})(cmd, nil)
 	}
