@@ -15,10 +15,10 @@ const mostAgain = 3
 // its entries. And it may have one that waits, and can only be skipped by now. What this node has not dispatched itself is
 // not looked for: it landed by another coordinator, and its block was taken back.
 func (m *Machine) review() {
-	if !m.owes || m.reviewing || m.now < m.reviewAt || len(m.judging) > 0 {
+	if !m.owes || m.reviewing || m.now < m.reviewAt && !m.hurried || len(m.judging) > 0 {
 		return
 	}
-	m.reviewing, m.owes, m.reviewAt = true, false, m.now+m.set.Review
+	m.reviewing, m.owes, m.hurried, m.reviewAt = true, false, false, m.now+m.set.Review
 	var awaited []*work
 	for _, w := range m.works {
 		if w.state == dispatched && w.stored {
