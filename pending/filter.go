@@ -48,7 +48,7 @@ func outcome(f Fate, failed bool) string {
 		if failed {
 			return Reverted
 		}
-		return succeeded
+		return Succeeded
 	case Cancelled, Rejected, Expired:
 		return f.String()
 	case Open, Again:
@@ -56,15 +56,15 @@ func outcome(f Fate, failed bool) string {
 	return ""
 }
 
-// Reverted is the outcome of an intent that is [Done], and whose transaction had no effect.
+// Outcomes of an intent that is [Done]: its transaction had its effect, or had none.
 const (
-	succeeded = "succeeded"
+	Succeeded = "succeeded"
 	Reverted  = "reverted"
 )
 
 // Outcomes returns the words of [Record.Outcome].
 func Outcomes() []string {
-	return []string{succeeded, Reverted, Cancelled.String(), Rejected.String(), Expired.String()}
+	return []string{Succeeded, Reverted, Cancelled.String(), Rejected.String(), Expired.String()}
 }
 
 // takes reports whether the filter selects an intent with these attempts.

@@ -92,6 +92,10 @@ type Reviewer interface {
 	// the submitter has, and has not signed, it gives up if none of its entries is awaited. It is called after the calls of
 	// Submit before, and no Submit is under way meanwhile.
 	Review(ctx context.Context, awaited []ledger.Entry) (lost []ledger.Entry, waits string, err error)
+	// Heed has told called as soon as it is known that something which was submitted has ended without effect, until leave is called:
+	// then there is a review at once. It may be called once too often, and may be missed, since there are reviews all the time. It must
+	// not block.
+	Heed(ctx context.Context, told func()) (leave func(), err error)
 }
 
 func (c Config) withDefaults() Config {

@@ -61,6 +61,10 @@ func (l *moody) Final(context.Context, []ledger.Intent, []ledger.StateID) (ledge
 	return nil, l.fault()
 }
 
+func (l *moody) Heed(context.Context, func()) (leave func(), err error) {
+	return func() {}, nil
+}
+
 func (l *moody) Review(ctx context.Context, _ []ledger.Entry) ([]ledger.Entry, string, error) {
 	l.asked++
 	<-ctx.Done()
@@ -258,4 +262,34 @@ func TestWhatOthersSayWaits(t *testing.T) {
 		stop() // what waits then waits no more
 		n.group.Wait()
 	})
+}
+
+// watched is a ledger that says who heeds it.
+type watched struct {
+	*moody
+
+	told func()
+}
+
+func (l *watched) Heed(_ context.Context, told func()) (leave func(), err error) {
+	l.told = told
+	return func() { l.told = nil }, nil
+}
+
+// P33: what a contract's submitter gives up is told to the core at once, as long as the contract is followed.
+func TestTheSubmitterIsHeeded(t *testing.T) {
+	t.Parallel()
+	l := &watched{moody: &moody{}}
+	n := &Node{inbox: step.NewInbox[func()]()}
+	p := &place{set: &Contract{Ledger: l}}
+	leave, err := n.heed(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.told(); len(n.inbox.Take()) != 1 {
+		t.Error("the core is not told")
+	}
+	if leave(); l.told != nil {
+		t.Error("it is heeded still")
+	}
 }

@@ -125,7 +125,12 @@ func (n *Node) follow(p *place, f core.Follow) {
 			if ctx.Err() != nil {
 				return errNoMore
 			}
-			err := p.set.Ledger.Follow(ctx, f.After, func(in any) {
+			leave, err := n.heed(ctx, p)
+			if err != nil {
+				return away(err)
+			}
+			defer leave()
+			err = p.set.Ledger.Follow(ctx, f.After, func(in any) {
 				well()
 				switch in := in.(type) {
 				case ledger.Block:
@@ -141,6 +146,15 @@ func (n *Node) follow(p *place, f core.Follow) {
 			return away(err)
 		})
 	})
+}
+
+// heed has the core hear at once of what the contract's submitter gives up.
+func (n *Node) heed(ctx context.Context, p *place) (leave func(), err error) {
+	reviewer, can := p.set.Ledger.(Reviewer)
+	if !can {
+		return func() {}, nil
+	}
+	return reviewer.Heed(ctx, func() { n.put(core.GivenUp{Contract: p.address()}) })
 }
 
 // Awake returns in how many contracts something happens, or did so lately.

@@ -298,6 +298,7 @@ func (nobody) Lost(context.Context, string) (is bool, why string, err error) {
 	return false, "", errNobody
 }
 func (nobody) Withdraw(context.Context, string) error { return errNobody }
+func (nobody) Heed(func(string)) (leave func())       { return func() {} }
 
 // Q6, Q18: what is sent goes out from the account that its grants name, and has one key however often it is handed over.
 func TestSubmit(t *testing.T) {

@@ -30,6 +30,9 @@ type Submitter interface { //nolint:interfacebloat // what becomes of a call, fr
 	Lost(ctx context.Context, id string) (is bool, why string, err error)
 	// Withdraw takes back a call that is queued.
 	Withdraw(ctx context.Context, id string) error
+	// Heed has told called with the ID of each call of the account that ends without an effect, as soon as that is known, until leave is
+	// called. It may miss some, and must not be blocked by told.
+	Heed(told func(id string)) (leave func())
 }
 
 // Config describes a Ledger. Everything is required.

@@ -39,6 +39,9 @@ func (p *purse) UnderWay(context.Context, []byte) ([]evm.Submitted, error) { ret
 // Lost implements evm.Submitter.
 func (p *purse) Lost(context.Context, string) (is bool, why string, err error) { return false, "", nil }
 
+// Heed implements evm.Submitter.
+func (p *purse) Heed(func(string)) (leave func()) { return func() {} }
+
 // Withdraw implements evm.Submitter.
 func (p *purse) Withdraw(context.Context, string) error { return nil }
 

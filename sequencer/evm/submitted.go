@@ -47,6 +47,13 @@ type carriers struct {
 	asked bool // for those of an earlier process
 	by    map[mark]carrier
 	ended map[string]bool // keys of calls that have ended without effect: one that is taken again needs another
+	ids   sync.Map        // of the calls in by; it may have some besides
+}
+
+// note notes what carries an entry.
+func (c *carriers) note(m mark, by carrier) {
+	c.by[m] = by
+	c.ids.Store(by.id, nil)
 }
 
 // carrier is the last call that carried an entry.
@@ -102,8 +109,18 @@ func (l *Ledger) Review(ctx context.Context, awaited []ledger.Entry) (lost []led
 	}
 	if len(l.sent.by) == 0 {
 		clear(l.sent.ended)
+		l.sent.ids.Clear()
 	}
 	return lost, waits, nil
+}
+
+// Heed implements sequencer.Reviewer.
+func (l *Ledger) Heed(_ context.Context, told func()) (leave func(), err error) {
+	return l.cfg.Submitter.Heed(func(id string) {
+		if _, ours := l.sent.ids.Load(id); ours {
+			told()
+		}
+	}), nil
 }
 
 // carrier returns what has carried an entry that no call under way carries.
@@ -158,7 +175,7 @@ func (l *Ledger) remember(ctx context.Context) error {
 	}
 	for _, s := range open {
 		for _, m := range marksIn(s.Call.Data) {
-			l.sent.by[m] = carrier{id: s.ID, key: s.Key}
+			l.sent.note(m, carrier{id: s.ID, key: s.Key})
 		}
 	}
 	l.sent.asked = true
@@ -194,7 +211,7 @@ func (l *Ledger) take(ctx context.Context, tx ledger.Sent) error {
 		return err
 	}
 	for _, e := range tx.Entries {
-		l.sent.by[markOf(e)] = carrier{id: id, key: k}
+		l.sent.note(markOf(e), carrier{id: id, key: k})
 	}
 	return nil
 }

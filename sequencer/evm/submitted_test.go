@@ -25,6 +25,7 @@ type desk struct {
 	all   []evm.Submitted // under way
 	ended map[string]bool // with an effect
 	away  error
+	told  func(id string)
 }
 
 // Submit implements evm.Submitter. An ended call is not taken again.
@@ -53,6 +54,12 @@ func (d *desk) Lost(_ context.Context, id string) (is bool, why string, err erro
 		return false, "", d.away
 	}
 	return true, "somebody has cancelled it", d.away
+}
+
+// Heed implements evm.Submitter.
+func (d *desk) Heed(told func(id string)) (leave func()) {
+	d.told = told
+	return func() { d.told = nil }
 }
 
 // Withdraw implements evm.Submitter.
@@ -305,5 +312,28 @@ func TestACallLastsAsLongAsItsEntries(t *testing.T) {
 	}
 	if want := []uint64{0, 90, 80, 0}; !slices.Equal(b.lasts, want) {
 		t.Errorf("the last blocks are %v, want %v", b.lasts, want)
+	}
+}
+
+// P33: the node is told at once of a call of this contract that has ended without effect, and of no other one of the account; also of one
+// that an earlier process has handed over.
+func TestWhatIsGivenUpIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBatch(t, 2)
+	b.submit(0)
+	b.restart()
+	b.submit(1)
+	told := 0
+	leave, err := b.ledger.Heed(t.Context(), func() { told++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range []string{b.all[0].ID, "of a user", b.all[1].ID, "of another contract"} {
+		if b.told(id); told != i/2+1 {
+			t.Errorf("after the end of %q the node was told %d times, want %d", id, told, i/2+1)
+		}
+	}
+	if leave(); b.told != nil {
+		t.Error("it is told still")
 	}
 }

@@ -312,7 +312,7 @@ func TestTheTableIsWhole(t *testing.T) {
 // The diagram has each state, and each way that changes it.
 func TestDiagram(t *testing.T) {
 	t.Parallel()
-	for _, want := range []string{"[*] --> pooled", "ready --> granting: grant asked", "storing --> dispatched: row stored", "dispatched --> over: disowned, superseded, skipped, final"} {
+	for _, want := range []string{"[*] --> pooled", "ready --> granting: grant asked", "storing --> dispatched: row stored", "dispatched --> over: disowned, superseded, skipped, abandoned, final"} {
 		if !strings.Contains(Diagram(), want) {
 			t.Errorf("the diagram lacks %q:\n%s", want, Diagram())
 		}

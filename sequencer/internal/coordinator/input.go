@@ -30,6 +30,8 @@ type (
 		Lost   []ledger.Entry
 		Failed bool
 	}
+	// GivenUp is a hint that the submitter has given something up just now: a review is due.
+	GivenUp struct{}
 	// Judged answers Judge, in its order, by one final block.
 	Judged struct {
 		Number uint64

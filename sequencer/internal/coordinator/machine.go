@@ -41,6 +41,7 @@ type Machine struct {
 
 	owes      bool          // something was submitted since the last review, or is still dispatched
 	reviewing bool          // Review is not answered
+	hurried   bool          // the next one is due at once: something was given up since the last one began
 	reviewAt  time.Duration // not before
 
 	drained bool // it takes no work
@@ -126,6 +127,8 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.judged()
 	case Reviewed:
 		m.reviewed(in)
+	case GivenUp:
+		m.hurried = m.owes
 	case Drain:
 		m.drain(in.On)
 	case Tick:

@@ -7,18 +7,18 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// mostAgain is how often an entry is handed over again: what its submitter gives up each time waits for the end of its
-// grant, and its owner decides then (P34).
+// mostAgain is how often an entry is handed over again: what its submitter gives up each time goes back to its owner, who need not wait
+// for the end of the grant (P34).
 const mostAgain = 3
 
 // review compares what is dispatched with what the submitter has. It may have given a transaction up: then nothing carries
 // its entries. And it may have one that waits, and can only be skipped by now. What this node has not dispatched itself is
 // not looked for: it landed by another coordinator, and its block was taken back.
 func (m *Machine) review() {
-	if !m.owes || m.reviewing || m.now < m.reviewAt || len(m.judging) > 0 {
+	if !m.owes || m.reviewing || m.now < m.reviewAt && !m.hurried || len(m.judging) > 0 {
 		return
 	}
-	m.reviewing, m.owes, m.reviewAt = true, false, m.now+m.set.Review
+	m.reviewing, m.owes, m.hurried, m.reviewAt = true, false, false, m.now+m.set.Review
 	var awaited []*work
 	for _, w := range m.works {
 		if w.state == dispatched && w.stored {
@@ -38,9 +38,8 @@ func (m *Machine) reviewSoon() {
 	}
 }
 
-// reviewed hands over again what no transaction carries, more and more rarely. That is all that a submitter's word does: it
-// proves nothing about an entry, whose bytes may be in a pool somewhere. The entry stays dispatched, it is not returned, and
-// only the ledger ends it (Q2).
+// reviewed hands over again what no transaction carries, more and more rarely, and in the end gives it back: each of the transactions that
+// this node has made of it has ended for certain, so none can land. It proves nothing to others, and only the ledger ends the grant (Q2).
 func (m *Machine) reviewed(in Reviewed) {
 	m.reviewing = false
 	if in.Failed {
@@ -53,7 +52,11 @@ func (m *Machine) reviewed(in Reviewed) {
 		if w == nil || w.state != dispatched || w.doomed || !sameGrant(w.grant, e.Grant) || w.grant.ValidUntil < m.head+fewestLeft {
 			continue
 		}
-		if w.again == mostAgain || m.now < w.againAt {
+		if m.now < w.againAt {
+			continue
+		}
+		if w.again == mostAgain {
+			m.tell(w, abandoned)
 			continue
 		}
 		w.again++

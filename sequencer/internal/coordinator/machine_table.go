@@ -48,6 +48,7 @@ const (
 	orphaned                    // what it is built on was given up, or cannot land
 	lapsed                      // the last block of its grant is there
 	rewound                     // its block is gone
+	abandoned                   // its submitter has given it up again and again: nothing carries it, and nothing will
 	closed                      // it goes back to its sender: another node coordinates
 	final                       // its block is final, or the last block of its grant
 	events
@@ -56,7 +57,7 @@ const (
 var eventNames = [events]string{
 	"delegated again", "disowned", "asked", "attempted", "unattempted", "withdrawn", "complete", "refused", "grant asked",
 	"grant given", "ungranted", "row stored", "taken", "superseded", "skipped", "overtaken", "orphaned", "lapsed", "rewound",
-	"closed", "final",
+	"abandoned", "closed", "final",
 }
 
 func (e event) String() string { return eventNames[e] }
@@ -192,6 +193,10 @@ var table = func() (t [events][states]*cell) {
 		rewound: {
 			to(dispatched, excludes, included),
 			never("it was in no block", pooled, assembling, endorsing, ready, granting, storing, dispatched),
+		},
+		abandoned: {
+			to(over, returns, dispatched),
+			never("only what is dispatched is reviewed", pooled, assembling, endorsing, ready, granting, storing, included),
 		},
 		closed: {
 			to(over, drops, pooled, assembling, endorsing, ready, granting),

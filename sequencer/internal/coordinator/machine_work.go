@@ -115,11 +115,17 @@ func (m *Machine) unwind(w *work) {
 	w.owner.again = append(w.owner.again, w.list())
 }
 
-// giveBack gives an attempt up whose row may be durable, while nothing has left this node: the row is forgotten, and the grant is
-// returned. The intent goes with it. This node may have named the attempt in a handover, and then it dispatches no other one.
+// giveBack gives an attempt up whose row may be durable, while nothing has left this node, or what has left can never land: the row is
+// forgotten, and the grant is returned. The intent goes with it. This node may have named the attempt in a handover, and then it
+// dispatches no other one.
 func (m *Machine) giveBack(w *work) {
+	why := wire.Unknown
+	if w.was == dispatched {
+		m.reason, why = ledger.Expired, wire.Failed
+		m.count(w, abandoned)
+	}
 	m.drop(w)
-	m.notice(w.owner.account, wire.Returned{Items: []wire.Step{{Sequence: w.Sequence, Delegation: w.grant.Delegation}}, Why: wire.Unknown})
+	m.notice(w.owner.account, wire.Returned{Items: []wire.Step{{Sequence: w.Sequence, Delegation: w.grant.Delegation}}, Why: why})
 }
 
 // drop forgets work.

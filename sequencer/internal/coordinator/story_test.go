@@ -231,6 +231,8 @@ func (s *stage) input(words []string) Input {
 			in.Ends = append(in.Ends, end)
 		}
 		return in
+	case "given-up":
+		return GivenUp{}
 	case "reviewed":
 		return Reviewed{Failed: len(words) > 1 && words[1] == "fails", Lost: slices.DeleteFunc(slices.Clone(s.reviewed), func(e ledger.Entry) bool {
 			return !slices.Contains(words[1:], string(e.Data))

@@ -100,6 +100,8 @@ func (c *Core) takeInput(in Input) {
 		c.atOpen(in.Contract, func(k *contract) { k.stepFollowed(in) })
 	case Refused:
 		c.atOpen(in.Contract, func(k *contract) { k.errands.refused = "not taken: " + in.Why })
+	case GivenUp:
+		c.atOpen(in.Contract, func(k *contract) { k.toCoordinator(coordinator.GivenUp{}) })
 	case Written:
 		c.writesDurable(in)
 	case Answered:

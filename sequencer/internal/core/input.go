@@ -76,6 +76,8 @@ type (
 		Life     uint64
 		Step     any
 	}
+	// GivenUp is a hint that something that was handed in has ended without effect.
+	GivenUp struct{ Contract string }
 	// Refused says that what was handed in was not taken, and is handed in again.
 	Refused struct{ Contract, Why string }
 	// Written says that writes are durable, but for intents whose keys had other rows.
@@ -113,5 +115,6 @@ func (Received) input()  {}
 func (Beaten) input()    {}
 func (Followed) input()  {}
 func (Refused) input()   {}
+func (GivenUp) input()   {}
 func (Written) input()   {}
 func (Answered) input()  {}

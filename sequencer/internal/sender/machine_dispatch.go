@@ -1,6 +1,8 @@
 package sender
 
 import (
+	"slices"
+
 	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
@@ -68,8 +70,8 @@ func (m *Machine) expire(it *intent) {
 	m.expiring.add(it.due, it)
 }
 
-// returnedBy takes intents back that were not dispatched (P16). The word of a node kills no grant: it only allows the
-// next one at once.
+// returnedBy takes intents back that were not dispatched (P16), or that were, and that a submitter has given up. The word of a node kills
+// no grant: it only allows the next one at once, and the ledger takes one of the two.
 func (m *Machine) returnedBy(from ledger.Account, body wire.Returned) {
 	if m.work == nil {
 		return
@@ -77,6 +79,12 @@ func (m *Machine) returnedBy(from ledger.Account, body wire.Returned) {
 	for _, item := range body.Items {
 		it := m.intents[item.Sequence]
 		if it == nil {
+			continue
+		}
+		if body.Why == wire.Failed {
+			if it.isDispatchedBy(from, item.Delegation) {
+				m.tell(it, happening{event: notSent})
+			}
 			continue
 		}
 		if g := it.grant; g != nil && g.To == from && g.Grant.Delegation == item.Delegation {
@@ -92,4 +100,11 @@ func (m *Machine) returnedBy(from ledger.Account, body wire.Returned) {
 			m.tell(it, happening{event: returned})
 		}
 	}
+}
+
+// isDispatchedBy reports whether the attempt that was dispatched last was granted to a node under a delegation.
+func (it *intent) isDispatchedBy(by ledger.Account, under ledger.Hash) bool {
+	return slices.ContainsFunc(it.given, func(g *given) bool {
+		return g.To == by && g.Grant.Delegation == under && g.Assembled == it.dispatched && !g.over
+	})
 }

@@ -12,7 +12,7 @@ func (m *Machine) moved(it *intent, h *happening) wire.Why {
 	switch h.event {
 	case skippedMissing, skippedUnsigned:
 		m.over(it, h.hash)
-	case expired:
+	case expired, notSent:
 		m.over(it, it.dispatched)
 		m.ranOut(it)
 	case returned, forgotten, returnedFaulty:

@@ -46,6 +46,7 @@ const (
 	handedStored                  // the row that says so is committed
 	returned                      // its coordinator gives it back
 	returnedFaulty                // its coordinator gives it back: others refuse it
+	notSent                       // the node that has dispatched it says that this will never land: its submitter has given it up
 	forgotten                     // its coordinator's list has it no more
 	lost                          // its coordinator is silent, or has another incarnation
 	turned                        // the range has turned to another node, and it has had its time
@@ -70,7 +71,7 @@ const (
 
 var eventNames = [events]string{
 	"row stored", "key found twice", "offered", "acknowledged", "declined", "asked for an attempt", "asked for the grant",
-	"asked by another", "grant stored", "dispatched", "dispatch stored", "returned", "returned as faulty", "forgotten",
+	"asked by another", "grant stored", "dispatched", "dispatch stored", "returned", "returned as faulty", "given up", "forgotten",
 	"coordinator lost", "range turned", "landed", "superseded", "skipped: missing", "skipped: faulty",
 	"skipped: not endorsed", "skipped: stray", "rewound", "grant expired", "final", "judged done", "judged superseded", "judged dead", "judged alive", "cancelled",
 	"deadline passed", "result stored",

@@ -158,6 +158,8 @@ func (t *stateTable) ofDispatch() {
 		stay((*Machine).released, ungranted...).
 		ignore(nobodyHas, Storing).ignore(another, Granting, Included).ignore(givenUp, Ending).ignore(overAlready, decided...)
 	t.on(skippedStray).ignore("a stranger can make it", append(in(Storing), append(onItsWay, ended...)...)...)
+	t.on(notSent).do((*Machine).moved, to(Waiting), in(Noting, Dispatched)).
+		ignore(not, append(in(Storing, Waiting, Delegated, Accepted, Granting, Granted), ended...)...)
 	t.on(expired).do((*Machine).moved, to(Waiting), in(Noting, Dispatched)).
 		ignore("its coordinator asks for another grant", Granted).
 		ignore(not, append(in(Storing, Waiting, Delegated, Accepted, Granting), ended...)...)

@@ -137,10 +137,11 @@ type (
 	}
 	// Noted answers Dispatched, and Attempts that are offered: it is stored.
 	Noted struct{}
-	// Returned gives intents back that were not dispatched (P16). It may be lost: the digest of the next beat tells.
+	// Returned gives intents back that were not dispatched (P16), or, as Failed, that were and can never land by that, since the submitter has
+	// given them up. It may be lost: the digest of the next beat tells, or the grant's last block.
 	Returned struct {
 		Items  []Step
-		Why    Why            // Moved, Refused or Unknown
+		Why    Why            // Moved, Refused, Unknown or Failed
 		Better ledger.Account // with Moved: which member is heard and preferred; may be empty
 	}
 )

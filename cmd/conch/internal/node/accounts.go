@@ -39,6 +39,9 @@ type Calls interface { //nolint:interfacebloat // what becomes of a call, from i
 	Lost(ctx context.Context, id string) (is bool, why string, err error)
 	// Withdraw asks to take a call back. One without a nonce is never sent.
 	Withdraw(ctx context.Context, id string) error
+	// Heed has told called with the ID of each call of the account, also of users, that ends without an effect, as soon as this process
+	// hears of it, until leave is called. It may miss some. told must not block.
+	Heed(told func(id string)) (leave func())
 	// Forget deletes up to most of the oldest calls that Accept has taken and that have ended for that long, by the store's
 	// clock. Then Lost says that they are lost, and their keys are new ones.
 	Forget(ctx context.Context, age time.Duration, most int) (gone int, err error)

@@ -84,6 +84,15 @@ func (d *distant) Review(ctx context.Context, awaited []ledger.Entry) (lost []le
 	return l.Review(ctx, awaited)
 }
 
+// Heed implements sequencer.Reviewer.
+func (d *distant) Heed(ctx context.Context, told func()) (leave func(), err error) {
+	l, err := d.ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.Heed(ctx, told)
+}
+
 // Nudge implements sequencer.Ledger.
 func (d *distant) Nudge(ctx context.Context) error {
 	l, err := d.ledger(ctx)

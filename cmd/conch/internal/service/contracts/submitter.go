@@ -39,5 +39,8 @@ func (s submitter) Lost(ctx context.Context, id string) (is bool, why string, er
 	return s.calls.Lost(ctx, id)
 }
 
+// Heed implements evm.Submitter.
+func (s submitter) Heed(told func(id string)) (leave func()) { return s.calls.Heed(told) }
+
 // Withdraw implements evm.Submitter.
 func (s submitter) Withdraw(ctx context.Context, id string) error { return s.calls.Withdraw(ctx, id) }

@@ -23,6 +23,7 @@ const (
 type calls struct {
 	account Account
 	kept    store
+	news    *news
 }
 
 // Accept implements node.Calls.
@@ -88,6 +89,15 @@ func (c calls) Withdraw(ctx context.Context, id string) error {
 		return err
 	}
 	return c.kept.Cancel(ctx, known)
+}
+
+// Heed implements node.Calls.
+func (c calls) Heed(told func(id string)) (leave func()) {
+	return c.news.heed(c.account.id(), func(e pending.Event) {
+		if outcome := e.Outcome(); outcome != "" && outcome != pending.Succeeded {
+			told(idText(e.Intent))
+		}
+	})
 }
 
 // Forget implements node.Calls.

@@ -27,7 +27,9 @@ func newQueue(t *testing.T) *queue {
 	t.Helper()
 	m := &pending.Memory{}
 	a := Account{Name: "ops", Address: "an account of 20 byt", Chain: Chain{Name: "dev", Kind: KindEVM, ChainID: 1}}
-	return &queue{calls: calls{a, m}, t: t, memory: m}
+	n := newNews(nil, nil)
+	m.Told = func(e pending.Event) { n.pass(a.Chain.ID(), e, false) }
+	return &queue{calls: calls{a, m, n}, t: t, memory: m}
 }
 
 // contract is whom the calls of a test go to.
@@ -139,8 +141,42 @@ func TestWhatBecomesOfCalls(t *testing.T) {
 	if w, err := q.memory.Queue(t.Context(), q.account.Address, false, 9); err != nil || w.Oldest[1].LastBlock != 90 {
 		t.Errorf("the queue is %+v, error %v; want the last block in it", w, err)
 	}
-	away := calls{q.account, &fakeStore{kept: map[pending.ID]pending.Record{rejected: {}}, err: context.DeadlineExceeded}}
+	away := calls{q.account, &fakeStore{kept: map[pending.ID]pending.Record{rejected: {}}, err: context.DeadlineExceeded}, nil}
 	if is, _, err := away.Lost(t.Context(), ids["rejected"]); is || err == nil {
 		t.Errorf("while the database is away: lost %v, error %v; want that nobody knows", is, err)
+	}
+}
+
+// P33: a service hears at once of each call that ends without an effect, and of no other end; not of other accounts, and not any more
+// once it has left.
+func TestAServiceHearsOfWhatIsLost(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	var heard []string
+	leave := q.Heed(func(id string) { heard = append(heard, id) })
+	if !q.news.wanted() {
+		t.Error("nobody follows the events")
+	}
+	defer q.news.heed(accountID{"another chain", q.account.Address}, func(e pending.Event) { t.Errorf("told of %v", e) })()
+	ids := map[string]string{}
+	for i, key := range []string{"open", "done", "failed", "rejected", "expired", "cancelled", "cancelling", "later"} {
+		ids[key] = q.accept(key, byte(i))
+	}
+	block := chain.Block{Number: 7, Hash: "b"}
+	q.slot(0, ids["done"], pending.Change{Status: pending.Finalized, Block: block, Intent: pending.Done})
+	q.slot(1, ids["failed"], pending.Change{Status: pending.Finalized, Block: block, Intent: pending.Done, Failed: true})
+	q.slot(2, ids["cancelling"], pending.Change{Status: pending.InBlock, Block: block})
+	q.write(pending.Batch{Rejects: []pending.Hold{{Intent: testID(ids["rejected"])}}, Expired: []pending.ID{testID(ids["expired"])}})
+	for _, key := range []string{"cancelled", "cancelling"} { // that with a nonce has not ended before its filler is final
+		if err := q.Withdraw(t.Context(), ids[key]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave()
+	if err := q.Withdraw(t.Context(), ids["later"]); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{ids["failed"], ids["rejected"], ids["expired"], ids["cancelled"]}; fmt.Sprint(heard) != fmt.Sprint(want) {
+		t.Errorf("heard of %v, want %v", heard, want)
 	}
 }

@@ -29,10 +29,11 @@ type news struct {
 	mu      sync.Mutex
 	waiting map[pending.ID]map[*waiter]struct{}
 	places  int // of requests that may wait
+	heeds   map[*heed]struct{}
 }
 
 func newNews(a *accounts, b *web.Board) *news {
-	n := &news{accounts: a, board: b, rung: step.NewWake(), waiting: map[pending.ID]map[*waiter]struct{}{}, places: mostWaits}
+	n := &news{accounts: a, board: b, rung: step.NewWake(), waiting: map[pending.ID]map[*waiter]struct{}{}, places: mostWaits, heeds: map[*heed]struct{}{}}
 	if b != nil {
 		b.Offer(kindTransaction, n.selects)
 	}
@@ -43,7 +44,7 @@ func newNews(a *accounts, b *web.Board) *news {
 func (n *news) wanted() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(n.waiting) > 0 || n.board != nil && n.board.Heard(kindTransaction)
+	return len(n.waiting)+len(n.heeds) > 0 || n.board != nil && n.board.Heard(kindTransaction)
 }
 
 // follow tells of the events of a database until ctx ends. What it misses while the database is away it tells later.
@@ -92,9 +93,33 @@ func (n *news) pass(chainID string, e pending.Event, old bool) {
 	for w := range n.waiting[e.Intent] {
 		w.hear(e)
 	}
+	for h := range n.heeds {
+		if h.of == (accountID{chainID, e.Account}) {
+			h.told(e)
+		}
+	}
 	n.mu.Unlock()
 	if n.board != nil && !old {
 		n.board.Tell(web.Notice{Kind: kindTransaction, Subject: n.accounts.nameOf(accountID{chainID, e.Account}), Data: n.show(chainID, e)})
+	}
+}
+
+// heed is somebody in this process who hears of an account's events.
+type heed struct {
+	of   accountID
+	told func(pending.Event)
+}
+
+// heed has told called with each event of an account, until leave is called. It must not block, nor ask for news.
+func (n *news) heed(of accountID, told func(pending.Event)) (leave func()) {
+	h := &heed{of, told}
+	n.mu.Lock()
+	n.heeds[h] = struct{}{}
+	n.mu.Unlock()
+	return func() {
+		n.mu.Lock()
+		delete(n.heeds, h)
+		n.mu.Unlock()
 	}
 }
 

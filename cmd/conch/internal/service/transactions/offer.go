@@ -24,7 +24,7 @@ func (s *service) offer(name string) (node.Account, error) {
 		return node.Account{}, fmt.Errorf("%w: %q", node.ErrNoAccount, name)
 	}
 	out, _ := a.Offered()
-	out.Calls = calls{a, kept}
+	out.Calls = calls{a, kept, s.news}
 	out.Dial = func() (chain.Chain, func(), error) {
 		shared, release, err := s.chains.acquire(a.Chain, s.connect)
 		if err != nil {
