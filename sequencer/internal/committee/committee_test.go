@@ -57,6 +57,7 @@ func TestFormerFaults(t *testing.T) {
 		"what was handed over was in a block that is gone":      {Seed: 20443, Nodes: 3, Needed: 2, Intents: 40, Faults: time.Minute},
 		"a coordinator was left out after it had caught up":     {Seed: 14, Scene: "few"},
 		"a coordinator was left out when it had caught up":      {Seed: 45, Scene: "few"},
+		"two coordinated, since one had been left out once":     {Seed: 97, Scene: "few"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -205,6 +205,39 @@ func TestALandingEndsALeave(t *testing.T) {
 	}
 }
 
+// What another one was given while a coordinator was left out goes back when the reason is gone, some time later, as when a range turns: else
+// two coordinate at once, and each takes the other's states, until the last of it is done.
+func TestTheWorkOfOneThatWasLeftOutGoesBack(t *testing.T) {
+	t.Parallel()
+	for what, ends := range map[string]func(l *leaving, behind *uint64){
+		"something lands by it": func(l *leaving, _ *uint64) { l.play("block k2=A2") },
+		"this node was behind":  func(l *leaving, _ *uint64) { l.play("block", "block", "block", "block", "block", "wait 50ms") },
+		"it has caught up":      func(_ *leaving, behind *uint64) { *behind = 0 },
+		"":                      func(*leaving, *uint64) {},
+	} {
+		l, behind := newLeaving(t, "move x y"), uint64(9)
+		l.m.cfg.Said = func(ledger.Account) uint64 { return l.m.final() - min(behind, l.m.final()-1) }
+		with := func() ledger.Account {
+			of := l.m.Snapshot()
+			return of[slices.IndexFunc(of, func(st Status) bool { return st.Key == "k1" })].Coordinator
+		}
+		l.play("submit k2 make z", "stored", "accepted a", "assemble a k2", "ask a k2", "stored")
+		l.passes(13*time.Second, time.Second, func() {})
+		before := with()
+		ends(l, &behind)
+		l.passes(time.Second, time.Second, func() {})
+		soon := with()
+		l.passes(2*time.Second, time.Second, func() { l.play("accepted a") })
+		want := ledger.Account("a")
+		if what == "" {
+			want = "b"
+		}
+		if then := with(); before != "b" || soon != "b" || then != want {
+			t.Errorf("%s: it is with %s, a second later with %s, and then with %s; want b, b and %s", what, before, soon, then, want)
+		}
+	}
+}
+
 // A coordinator that was behind when nothing landed by it is asked again as soon as it says that it has caught up; and once only, until
 // something lands by it, since it may lie.
 func TestACoordinatorThatHasCaughtUp(t *testing.T) {

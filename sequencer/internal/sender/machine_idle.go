@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/domain"
@@ -15,6 +16,7 @@ import (
 // moment, and is over (isOver) after a time and some blocks: it.waits for one intent, p.landed since something landed by a coordinator, and
 // p.spared before which nothing is held against it. Something that lands by it takes it all back (landedBy), and so does that this node was
 // behind (forgive). A coordinator that was behind itself and has caught up has its time anew (catchesUp); how often it was left out stays.
+// Whenever a leave ends before its time, what others were given since goes back (recall).
 
 // fewestBlocks is how many blocks a coordinator has at least, as what it builds on may have to be in one first.
 const fewestBlocks = 8
@@ -53,7 +55,7 @@ const manyBlocks = 4
 // forgive takes back what was held against others while this node was behind: no coordinator can use a grant of long ago.
 func (m *Machine) forgive() {
 	for _, p := range m.listed {
-		p.acquit()
+		m.acquit(p)
 		m.spare(p, 0)
 	}
 }
@@ -62,7 +64,7 @@ func (m *Machine) forgive() {
 func (m *Machine) landedBy(it *intent, assembled ledger.Hash) {
 	for _, g := range it.given {
 		if p := m.peers[g.To]; p != nil && g.Assembled == assembled {
-			p.acquit()
+			m.acquit(p)
 			m.begins(&p.landed, 0)
 		}
 	}
@@ -122,7 +124,23 @@ func (m *Machine) leaveOut(p *peer) {
 func (m *Machine) penalty(p *peer) time.Duration { return m.cfg.Patience << min(p.idles+1, 8) }
 
 // acquit holds nothing against a node any more.
-func (p *peer) acquit() { p.idle, p.idles, p.late, p.caught = 0, 0, false, 0 }
+func (m *Machine) acquit(p *peer) {
+	m.recall(p)
+	p.idle, p.idles, p.late, p.caught = 0, 0, false, 0
+}
+
+// recall moves back to a node what another one has since it was left out, as when a range turns: two that coordinate at once take each
+// other's states, until the last of that is done.
+func (m *Machine) recall(p *peer) {
+	if p.idle <= m.now {
+		return
+	}
+	for _, d := range m.working {
+		if d.moveAt == 0 && slices.Contains(d.avoid, p.account) {
+			d.moveAt = m.now + m.cfg.MoveAfter
+		}
+	}
+}
 
 // isBehind reports whether a node itself speaks of a block that is long final here: what it builds on may be gone.
 func (m *Machine) isBehind(p *peer) bool {
@@ -140,6 +158,7 @@ func (m *Machine) seesBehind(p *peer) { p.late = p.late || m.now >= p.caught && 
 // Otherwise it would have the work of others, and another node that of this one, long after the reason is gone: two that coordinate at
 // once take each other's states. It may lie, so until something lands by it that is so once in as long as it would be left out.
 func (m *Machine) catchesUp(p *peer) {
+	m.recall(p)
 	p.late, p.caught, p.idle = false, m.now+m.penalty(p), 0
 	m.spare(p, 0)
 }
