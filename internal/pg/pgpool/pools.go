@@ -21,7 +21,7 @@ import (
 type Pools struct {
 	Writers *pgxpool.Pool // for what a node does itself
 	Readers *pgxpool.Pool // for those who look something up, so that a write never waits for them
-	direct  atomic.Bool // the last new connection showed no pooler in between
+	direct  atomic.Bool   // the last new connection showed no pooler in between
 }
 
 // Open returns pools of up to so many connections each, and does not connect yet.
