@@ -38,8 +38,9 @@ type organisation struct {
 // Sign implements sequencer.Keys.
 func (o *organisation) Sign(h ledger.Hash) ([]byte, error) { return o.key.SignHash(h) }
 
-func (o *organisation) accept(ctx context.Context, key string, call chain.Call) (pending.Intent, error) {
-	in, err := o.queue.Accept(ctx, pending.Intent{Account: o.key.Account(), Key: key, Call: call})
+func (o *organisation) accept(ctx context.Context, in pending.Intent) (pending.Intent, error) {
+	in.Account = o.key.Account()
+	in, err := o.queue.Accept(ctx, in)
 	o.manager.Wake()
 	return in, err
 }
@@ -84,7 +85,7 @@ func (o *organisation) deploy(ctx context.Context, _ election.Leadership) error 
 	if err != nil {
 		return err
 	}
-	in, err := o.accept(ctx, "deploy", chain.Call{Data: creation})
+	in, err := o.accept(ctx, pending.Intent{Key: "deploy", Call: chain.Call{Data: creation}})
 	if err != nil {
 		return err
 	}
