@@ -13,7 +13,7 @@ import (
 const MostLogs = 64 << 10
 
 // Receipt is what a transaction did in its block, as the endpoints in By say.
-type Receipt struct {
+type Receipt struct { //nolint:recvcheck // a value, which only its maker changes
 	Inclusion
 	GasUsed  uint64
 	GasPrice *big.Int // of a unit of gas, in the chain's smallest unit

@@ -60,7 +60,7 @@ func (l *loop) prepare(ctx context.Context, a assign, height uint64) (queue Queu
 			if len(prepared) == 0 {
 				queue = more // all that was read is late
 			}
-			return queue, late, prepared, nil //nolint:nilerr // those before are judged without what is behind
+			return queue, late, prepared, nil // those before are judged without what is behind
 		}
 		queue, prepared = more, append(prepared, next...)
 		refused := slices.ContainsFunc(next, func(p chain.Prepared) bool { cause, is := blamed(p.Err); return is && cause != Funds })

@@ -78,7 +78,7 @@ func newRig(t *testing.T, gate *fence.Gate, status int) *rig {
 	go func() { r.ended <- r.d.Run(ctx, gate) }()
 	t.Cleanup(func() {
 		end()
-		r.ends(r.ended)
+		_ = r.ends(r.ended)
 	})
 	return r
 }

@@ -54,10 +54,10 @@ func (d *Deliverer) send(ctx context.Context, e *Event) error {
 	}
 	defer func() { _ = res.Body.Close() }()
 	says, _ := io.ReadAll(io.LimitReader(res.Body, mostRead))
-	switch {
-	case res.StatusCode/100 == 2:
+	switch res.StatusCode / 100 {
+	case 2:
 		return nil
-	case res.StatusCode/100 == 3:
+	case 3:
 		return fmt.Errorf("answer %d: redirects are not followed", res.StatusCode)
 	}
 	return fmt.Errorf("answer %d: %s", res.StatusCode, says[:min(len(says), mostWords)])

@@ -105,7 +105,6 @@ type world struct {
 	repeats   int
 	most      int  // of rows that wait and were refused
 	ended     bool // it was over when something was stored last
-	began     time.Duration
 }
 
 type row struct {
@@ -121,7 +120,7 @@ type task struct {
 	do func()
 }
 
-type agenda []task
+type agenda []task //nolint:recvcheck // container/heap wants it so
 
 func (a agenda) Len() int { return len(a) }
 func (a agenda) Less(i, j int) bool {

@@ -52,7 +52,7 @@ func interpreted(path string) error {
 		return fmt.Errorf("its first line, %q, ends with a carriage return, which becomes part of a name: save it with Unix line ends", head)
 	}
 	if _, err := os.Stat(words[0]); err != nil {
-		return fmt.Errorf("its first line names the interpreter %q, which cannot be used: %v", words[0], errors.Unwrap(err))
+		return fmt.Errorf("its first line names the interpreter %q, which cannot be used: %v", words[0], errors.Unwrap(err)) //nolint:errorlint // Runnable shows the innermost error
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (s *service) aggregate(door fence.Door, slot node.Slot) node.Work {
 				rest = min(aggregateAgain, slot.Every)
 			}
 			if err = errors.Join(unread, err); ctx.Err() != nil {
-				return nil
+				return nil //nolint:nilerr // the term is over
 			}
 			last = s.tellOnce(last, err)
 		}
@@ -42,9 +42,9 @@ func (s *service) tellOnce(last string, err error) (now string) {
 	if err != nil {
 		now = err.Error()
 	}
-	switch {
-	case now == last:
-	case now == "":
+	switch now {
+	case last:
+	case "":
 		s.frame.Log.Info("all figures are recorded again")
 	default:
 		s.frame.Log.Warn("not all figures could be recorded, and the next slot tries again", slog.Any("error", err))

@@ -31,7 +31,7 @@ func (s *service) compact(door fence.Door, keep time.Duration) node.Work {
 			rest = compactEvery
 			gone, err := s.compactOnce(ctx, door, l.Gate, keep)
 			if ctx.Err() != nil {
-				return nil
+				return nil //nolint:nilerr // the term is over
 			}
 			s.frame.Log.LogAttrs(ctx, slog.LevelInfo, "the tables are compacted", counted(gone)...)
 			if err != nil {

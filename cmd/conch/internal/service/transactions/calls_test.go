@@ -157,7 +157,8 @@ func TestAServiceHearsOfWhatIsLost(t *testing.T) {
 	if !q.news.wanted() {
 		t.Error("nobody follows the events")
 	}
-	defer q.news.heed(accountID{"another chain", q.account.Address}, func(e pending.Event) { t.Errorf("told of %v", e) })()
+	deaf := q.news.heed(accountID{"another chain", q.account.Address}, func(e pending.Event) { t.Errorf("told of %v", e) })
+	defer deaf()
 	ids := map[string]string{}
 	for i, key := range []string{"open", "done", "failed", "rejected", "expired", "cancelled", "cancelling", "later"} {
 		ids[key] = q.accept(key, byte(i))

@@ -90,7 +90,7 @@ func (h *webhooks) body(e *hook.Event) []byte {
 		Type: kindTransaction + "." + string(e.Kind), Timestamp: e.At.UTC(), Data: WebhookData{Event: h.show(e.Chain, e.Event), Key: e.Key},
 	})
 	if err != nil {
-		panic(err) // cannot happen: texts and numbers
+		panic(err) //nolint:forbidigo // cannot happen: texts and numbers
 	}
 	return text
 }

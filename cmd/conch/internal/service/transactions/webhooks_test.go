@@ -209,7 +209,8 @@ func TestWebhooksTellAStory(t *testing.T) {
 	all := m.hookTo(s, "all", "accepted", "nonce", "in_block", "final", "rewound")
 	all.SecretFileOld = m.secret("old", s.keys[1])
 	m.tells(all, m.hookTo(brief, "brief", "final"))
-	defer m.lead()()
+	end := m.lead()
+	defer end()
 	m.known("all")
 	m.known("brief")
 	in := m.accept("invoice-17")
@@ -263,7 +264,8 @@ func TestAWebhookIsToldAgainAfterACrash(t *testing.T) {
 	if err := lock.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer m.lead()()
+	end = m.lead()
+	defer end()
 	got := s.has(1)
 	if len(got) != 3 || got[1] != got[2] || s.ids[1] != s.ids[2] || s.ids[0] == s.ids[1] || !strings.HasPrefix(s.ids[1], "evt_") {
 		t.Errorf("told %q with %q, want the second twice with one id", got, s.ids)
@@ -279,7 +281,8 @@ func TestWebhooksGoNowhereElse(t *testing.T) {
 	local := m.hookTo(inside, "inside", "accepted")
 	local.Local = false
 	m.tells(m.hookTo(moved, "moved", "accepted"), local, m.hookTo(well, "well", "accepted"))
-	defer m.lead()()
+	end := m.lead()
+	defer end()
 	for _, name := range []string{"moved", "inside", "well"} {
 		m.known(name)
 	}
@@ -312,7 +315,8 @@ func TestWebhooksAreReloadedAndReplayed(t *testing.T) {
 	t.Parallel()
 	m, s := openMail(t), openShop(t)
 	m.tells(m.hookTo(s, "shop", "accepted"))
-	defer m.lead()()
+	end := m.lead()
+	defer end()
 	m.known("shop")
 	m.accept("one")
 	s.has(1)
