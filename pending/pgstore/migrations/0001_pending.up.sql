@@ -425,6 +425,7 @@ CREATE INDEX pending_reserved_since ON conch.pending_reserved (since);
 -- What was given back, and is not taken off what was spent yet: so who gives back waits for no row that callers share. Less than 0 was
 -- taken again.
 CREATE TABLE conch.pending_returned (
+    id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- a publication of all tables needs one
     token  text COLLATE "C" NOT NULL,
     chain  text COLLATE "C" NOT NULL,
     what   text COLLATE "C" NOT NULL,

@@ -77,10 +77,18 @@ func (r *runner) Run(ctx context.Context, command []string, stdin []byte, t *sch
 	if text := bytes.TrimSpace(out.last()); json.Valid(text) {
 		exit.Result = text
 	}
-	if outcome.Unstarted != nil {
-		err = outcome.Err()
+	return exit, unbegun(&outcome)
+}
+
+// unbegun returns an error for a command that has not begun. Its code is 0, as if it had done its work; but it was asked to end before.
+func unbegun(o *keeper.Outcome) error {
+	switch {
+	case o.Unstarted != nil:
+		return o.Err()
+	case o.Exit == nil && !o.KeeperDied:
+		return fmt.Errorf("%w: the command was asked to end before it began", schedule.ErrLater)
 	}
-	return exit, err
+	return nil
 }
 
 // environ is what a command gets: conch's own environment, what it is told of its job, and of the leadership that has added that.

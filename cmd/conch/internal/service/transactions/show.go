@@ -26,7 +26,7 @@ func (a *shell) await(ctx context.Context, c *cli.Client, id, until string) erro
 			raw, t, err := transactionAt(ctx, c, http.MethodGet, url.PathEscape(id))
 			switch {
 			case err != nil:
-			case t.Outcome != nil:
+			case t.over():
 				end = func() error { return errors.Join(a.show(raw, t), t.verdict()) }
 			case patience{until: until}.met(false, t.Block != nil, t.Nonce != nil, 0):
 				end = func() error { return a.show(raw, t) }
@@ -34,6 +34,10 @@ func (a *shell) await(ctx context.Context, c *cli.Client, id, until string) erro
 			return []string{t.line()}, end, err
 		},
 	})
+}
+
+func (t Transaction) over() bool {
+	return t.Fate == "done" || t.Fate == "cancelled" || t.Fate == "rejected" || t.Fate == "expired"
 }
 
 // verdict returns an error unless the transaction is done and had its effect.
