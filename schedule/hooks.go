@@ -3,9 +3,6 @@ package schedule
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/conchhq/conch/internal/webhook"
 )
 
 // Hooks is how jobs are posted to an address: as the Standard Webhooks convention says, signed with a key that both sides know. The message's id is the job's,
@@ -41,12 +40,10 @@ func (h *Hooks) post(ctx context.Context, address string, t *Task) error {
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(&permitted{bytes.NewReader(t.Args), t}), nil }
 	req.Body, _ = req.GetBody()
 	req.ContentLength = int64(len(t.Args))
-	id, now := "job_"+strconv.FormatInt(t.ID, 10), strconv.FormatInt(h.Now().Unix(), 10)
+	id := "job_" + strconv.FormatInt(t.ID, 10)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", id)
-	req.Header.Set("Webhook-Id", id)
-	req.Header.Set("Webhook-Timestamp", now)
-	req.Header.Set("Webhook-Signature", "v1,"+h.sign(id, now, t.Args))
+	webhook.Sign(req.Header, id, h.Now(), t.Args, h.Key)
 	req.Header.Set("Conch-Job-Attempt", strconv.Itoa(t.Attempt))
 	if t.MaybeRepeated {
 		req.Header.Set("Conch-Job-Maybe-Repeated", "1")
@@ -83,11 +80,4 @@ func (p *permitted) Read(to []byte) (int, error) {
 		return 0, err
 	}
 	return p.body.Read(to)
-}
-
-// sign signs a message.
-func (h *Hooks) sign(id, now string, body []byte) string {
-	mac := hmac.New(sha256.New, h.Key)
-	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body)
-	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }

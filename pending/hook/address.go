@@ -4,38 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"syscall"
+
+	"github.com/conchhq/conch/internal/inward"
 )
 
 // errLocal refuses an address. Names are looked up anew for each connection, so each connection is checked.
 var errLocal = errors.New("it leads to this host or its link, and the receiver is not declared local")
-
-// metadata are addresses, beside those of the link, at which clouds tell a machine its secrets.
-var metadata = []netip.Addr{
-	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd20:ce::254"), netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192"),
-}
-
-// within are networks whose addresses have an address of version 4 in them: its first byte is at the given place.
-var within = map[netip.Prefix]int{
-	netip.MustParsePrefix("64:ff9b::/96"): 12, netip.MustParsePrefix("2002::/16"): 2, netip.MustParsePrefix("::/96"): 12,
-}
-
-// isLocal reports whether an address leads to this host, to its link, or to what trusts its neighbours.
-func isLocal(ip netip.Addr) bool {
-	ip = ip.Unmap().WithZone("")
-	if ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || slices.Contains(metadata, ip) ||
-		ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}) || ip.Is4() && ip.As4()[0] == 0 {
-		return true
-	}
-	for prefix, at := range within {
-		if prefix.Contains(ip) {
-			raw := ip.As16()
-			return isLocal(netip.AddrFrom4([4]byte(raw[at : at+4])))
-		}
-	}
-	return false
-}
 
 // checkAddress is the Control of a dialer: it is asked once a name was looked up, right before the connection.
 func checkAddress(_, address string, _ syscall.RawConn) error {
@@ -43,7 +18,7 @@ func checkAddress(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return fmt.Errorf("%s is no address: %w", address, err)
 	}
-	if isLocal(at.Addr()) {
+	if inward.Is(at.Addr()) {
 		return fmt.Errorf("%s is not posted to: %w", address, errLocal)
 	}
 	return nil

