@@ -63,7 +63,7 @@ func TestACountIsOfAMinute(t *testing.T) {
 	}
 }
 
-// A policy counts from the commit that writes it, for whoever judged by another one; what was accepted stays, and what was spent (C4.9).
+// A policy counts from the commit that writes it, also for a node that judged by the one before; what was accepted stays, and what was spent (C4.9).
 func TestAPolicyThatHasChanged(t *testing.T) {
 	t.Parallel()
 	w := openTreasury(t, of(pgstore.OfValue, 10))
