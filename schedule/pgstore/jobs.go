@@ -194,7 +194,7 @@ func (s *Store) ListenJobs(ctx context.Context, woken func(queue string, since t
 	})
 }
 
-// told reads what conch.job_tell has written.
+// told reads what conch.job_word has written.
 func told(payload string) (queue string, since time.Time) {
 	at, queue, _ := strings.Cut(payload, " ")
 	if seconds, err := strconv.ParseInt(at, 10, 64); err == nil {

@@ -50,6 +50,7 @@ type Machine struct {
 	runs   map[Key]Why   // attempts whose handlers run; and why one was stopped
 	ends   []End         // to be told
 	told   []End         // that are being told
+	gone   []Key         // that were told while a Look is under way, which may not have seen it
 	busy   Act           // a Take or a Look that is under way. One at a time: what a Look misses nobody has taken since
 	take   time.Duration // when to take
 	whole  time.Duration // when to take from the oldest on
@@ -157,6 +158,7 @@ func (m *Machine) ask() {
 	switch {
 	case m.busy != nil || m.late:
 	case m.now >= m.look:
+		m.gone = nil
 		m.begin(Look{})
 	case m.takes() && m.now >= m.take:
 		if !m.older.IsZero() {
@@ -215,6 +217,9 @@ func (m *Machine) seen(held []Held) {
 	for _, e := range slices.Concat(m.told, m.ends) {
 		known[e.Key] = true
 	}
+	for _, k := range m.gone {
+		known[k] = true
+	}
 	for _, h := range held {
 		there[h.Key] = true
 		why, runs := m.runs[h.Key]
@@ -239,7 +244,11 @@ func (m *Machine) seen(held []Held) {
 
 // heard forgets the ends that were told, and takes when what has not ended comes again. What a transaction holds is told again.
 func (m *Machine) heard(held []Key) {
+	_, looks := m.busy.(Look)
 	for _, e := range m.told {
+		if looks {
+			m.gone = append(m.gone, e.Key)
+		}
 		switch {
 		case slices.Contains(held, e.Key):
 			m.ends, m.tell = append(m.ends, e), m.now+again

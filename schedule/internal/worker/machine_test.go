@@ -265,6 +265,25 @@ func TestATakeThatHasNotSeenIt(t *testing.T) {
 	}
 }
 
+// An attempt that was told while a look was under way is not given back because the look has still seen it.
+func TestALookThatHasNotSeenIt(t *testing.T) {
+	t.Parallel()
+	d := working(t, 3)
+	seen := worker.Seen{Held: []worker.Held{{Key: key(1), Epoch: 7}, {Key: key(2), Epoch: 7}}}
+	d.in(jobs(1, 2))
+	d.wants("start %d", 1, "start %d", 2)
+	d.in(ended(1, worker.Done))
+	d.wants("1 is done")
+	d.after(time.Second)
+	d.wants("look")
+	d.in(worker.Told{}, seen)
+	d.wants()
+	d.after(time.Second)
+	d.wants("look")
+	d.in(seen) // what is still there then was taken without an answer
+	d.wants("1 is released")
+}
+
 // What was taken without an answer is given back, and counts for nothing. While jobs are being taken nobody looks.
 func TestATakeWithoutAnAnswer(t *testing.T) {
 	t.Parallel()

@@ -202,11 +202,9 @@ RETURN make_interval(mins => (ARRAY[0, 1, 5, 30])[priority + 1]);
 CREATE FUNCTION conch.job_kind(handler jsonb) RETURNS "char" LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN handler ? 'command' THEN 'c' WHEN handler ? 'http' THEN 'h' ELSE 'j' END::"char";
 
--- job_tell wakes the workers of a queue: it has jobs that are due from a second on, which may be older than what they look at.
-CREATE FUNCTION conch.job_tell(queue text, due timestamptz) RETURNS void LANGUAGE sql
-BEGIN ATOMIC
-    SELECT pg_notify('conch_job', floor(extract(epoch FROM due)) || ' ' || queue) WHERE pg_notification_queue_usage() < 0.5;
-END;
+-- job_word is what wakes the workers of a queue: it has jobs that are due from a second on, which may be older than what they look at.
+CREATE FUNCTION conch.job_word(queue text, due timestamptz) RETURNS text LANGUAGE sql STABLE
+RETURN floor(date_part('epoch', due)) || ' ' || queue;
 
 -- job_start has a job begin at an instant: it is ready, or comes later.
 CREATE FUNCTION conch.job_start(job bigint, attempt int, run_at timestamptz, made_at timestamptz) RETURNS void
@@ -222,7 +220,7 @@ BEGIN
         due := run_at + conch.job_wait(j.priority);
         INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced) VALUES (j.queue, due, j.id, job_start.attempt, conch.job_kind(j.handler), j.fenced);
     END IF;
-    PERFORM conch.job_tell(j.queue, due);
+    PERFORM pg_notify('conch_job', conch.job_word(j.queue, due)) WHERE pg_notification_queue_usage() < 0.5;
 END $$;
 
 -- job_enter has a job take its lane, or wait for it. At most waits jobs wait: otherwise it is false, and the
@@ -516,7 +514,7 @@ BEGIN
     SELECT NULL AS lane, NULL AS id, NULL AS attempt, f.queue, min(f.due) AS due FROM free f GROUP BY f.queue UNION ALL
     SELECT a.lane, a.id, a.attempt, a.queue, NULL FROM again a WHERE a.lane IS NOT NULL LOOP
         IF j.lane IS NULL THEN
-            PERFORM conch.job_tell(j.queue, j.due);
+            PERFORM pg_notify('conch_job', conch.job_word(j.queue, j.due)) WHERE pg_notification_queue_usage() < 0.5;
         ELSE
             PERFORM conch.job_enter(j.id, j.attempt, j.lane, now(), 2147483647);
         END IF;
