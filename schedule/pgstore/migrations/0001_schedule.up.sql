@@ -290,7 +290,7 @@ END $$;
 -- job_take takes up to so many jobs for a worker, first those that come later and are due. The caller fences the transaction with the
 -- token of its post. After a restore nothing is taken while jobs are held. A job that was due, or was added, before the server changed may have been done:
 -- maybe_repeated. A delay that was made while the clock was ahead is over: now() may be older than one that was just made. Nothing is looked at that was due before an instant, but for what has just
--- come: a worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them (R26). They are deleted by
+-- come: a worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them. They are deleted by
 -- where they lie: a plan that joins them reads the table. It says which kinds of handlers
 -- it calls, and whether it may take none but those that prove their attempts.
 CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int, since timestamptz DEFAULT '-infinity', kinds "char"[] DEFAULT '{c,h,j}', proving boolean DEFAULT false)
