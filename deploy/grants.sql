@@ -177,7 +177,7 @@ GRANT EXECUTE ON FUNCTION
     conch.cron_revise(text, jsonb, boolean, boolean, text), conch.dead_step(uuid, int), conch.job_cancel(bigint, text),
     conch.job_end(bigint[], int[], text[], text[], json[], float8[]), conch.job_again(bigint, int, text, text, interval),
     conch.job_progress(bigint[], int[], text[]), conch.job_leave(bigint), conch.job_take(text[], text, bigint, int, timestamptz, "char"[], boolean), conch.job_kind(jsonb),
-    conch.job_enter(bigint, int, text, timestamptz, int), conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int),
+    conch.job_enter(bigint, int, text, timestamptz, int), conch.job_start(bigint, int, timestamptz, timestamptz), conch.job_wait(int), conch.job_word(text, timestamptz),
     conch.schedule_look(bigint), conch.schedule_here(), conch.schedule_trim(timestamptz, bigint, int) TO :"node";
 -- Handlers, and programs that add jobs, do so in their own transactions: these run as the owner. A node is a member of fence.
 GRANT EXECUTE ON FUNCTION conch.job_add(text, text, json, timestamptz, int, text, text, int, interval, boolean), conch.job_done(bigint, int, json),

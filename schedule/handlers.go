@@ -39,10 +39,20 @@ type Task struct {
 	Job
 	Gate *fence.Gate // of the worker's post
 
+	names names
 	said  atomic.Pointer[string]
 	end   context.CancelCauseFunc
 	ctx   context.Context // ends when the handler has to stop
 	epoch int64           // in which the job was taken
+}
+
+// names is what a handler is: one of the three.
+type names struct {
+	Job     string
+	Command []string
+	HTTP    string
+
+	fault error // it is no JSON
 }
 
 // MayAct returns nil if the attempt may have an effect now: it was not stopped, and its worker still leads its post, by the clock as it is read just now. Ask
@@ -96,15 +106,24 @@ type Exit struct {
 }
 
 // stopped is why a handler had to stop.
-type stopped struct{ why string }
+type stopped struct {
+	why   string        // empty: its timeout
+	after time.Duration // that
+}
 
-func (s *stopped) Error() string { return s.why }
+func (s *stopped) Error() string {
+	if s.why == "" {
+		return fmt.Sprintf("timeout: it has taken %s", s.after)
+	}
+	return s.why
+}
 
 // start begins the handler of a job.
 func (p *post) start(j Job) {
 	ctx, end := context.WithCancelCause(p.ctx)
-	ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, &stopped{why: fmt.Sprintf("timeout: it has taken %s", j.Timeout)})
+	ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, &stopped{after: j.Timeout})
 	t := &Task{Job: j, Gate: p.gate, end: end, ctx: ctx, epoch: p.token.Epoch}
+	t.names.fault = json.Unmarshal(j.Handler, &t.names) // here: the stack of a new goroutine would grow for it, which takes longer
 	p.handlers[j.Key] = t
 	p.work.Go(func() {
 		defer cancel()
@@ -134,7 +153,7 @@ func (p *post) outcome(ctx context.Context, t *Task) End {
 	case errors.Is(err, ErrDead):
 		out.Outcome = worker.Dead
 	case errors.As(context.Cause(ctx), &why):
-		out.Error = why.why
+		out.Error = why.Error()
 	case errors.Is(err, ErrLater):
 		out.Outcome = worker.Later
 	case errors.As(err, &refused):
@@ -150,13 +169,9 @@ func (p *post) handle(ctx context.Context, t *Task) (result []byte, err error) {
 			err = fmt.Errorf("the handler has panicked: %v", v)
 		}
 	}()
-	var is struct {
-		Job     string
-		Command []string
-		HTTP    string
-	}
-	if err := json.Unmarshal(t.Handler, &is); err != nil {
-		return nil, fmt.Errorf("%w: the handler is no JSON: %w", ErrDead, err)
+	is := t.names
+	if is.fault != nil {
+		return nil, fmt.Errorf("%w: the handler is no JSON: %w", ErrDead, is.fault)
 	}
 	if err := t.MayAct(); err != nil { // the process may have stood still since it has taken the job
 		return nil, err

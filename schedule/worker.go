@@ -41,15 +41,16 @@ func NewWorker(cfg WorkerConfig, jobs Jobs) (*Worker, error) {
 	return &Worker{cfg: cfg, jobs: jobs, posts: map[*post]bool{}}, nil
 }
 
-// Woken says that a queue may have jobs; without one, that words of it may have been lost. It never blocks, and nothing depends on it.
-func (w *Worker) Woken(queue string) {
+// Woken says that a queue may have jobs that are due from an instant on, or from any if that is zero; without a queue, that words of it may have been lost. It never
+// blocks, and nothing depends on it.
+func (w *Worker) Woken(queue string, since time.Time) {
 	if queue != "" && !slices.Contains(w.cfg.Queues, queue) {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p := range w.posts {
-		p.inbox.Put(worker.Woken{})
+		p.inbox.Put(worker.Woken{Since: since})
 	}
 }
 

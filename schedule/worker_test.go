@@ -266,7 +266,7 @@ func TestWoken(t *testing.T) {
 			}}
 			time.AfterFunc(time.Second, func() {
 				o.add(`{"job":"hello"}`)
-				o.worker.Woken(queue)
+				o.worker.Woken(queue, time.Time{})
 			})
 			_ = o.run(10 * time.Second)
 			if at != want {

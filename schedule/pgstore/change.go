@@ -102,15 +102,10 @@ func (s *Store) RunNow(ctx context.Context, name string, from, to time.Time) (al
 			p.At, p.Decided = p.At.UTC(), p.Decided.UTC()
 			return p, err
 		})
-		if err == nil {
-			_, err = tx.Exec(ctx, notify, c.Queue)
-		}
 		return err
 	})
 	return all, err
 }
-
-const notify = `SELECT pg_notify('conch_job', $1) WHERE pg_notification_queue_usage() < 0.5`
 
 // times lists the scheduled times of a span.
 func (c standing) times(from, to time.Time) (all []time.Time, err error) {
@@ -182,16 +177,10 @@ func (s *Store) Cancel(ctx context.Context, id int64, why string) (was string, e
 // Hurry has a job that begins later begin now, and reports whether there was one.
 func (s *Store) Hurry(ctx context.Context, id int64) (did bool, err error) {
 	err = s.durably(ctx, func(tx pgx.Tx) error {
-		var queue string
-		err := tx.QueryRow(ctx, `
+		tag, err := tx.Exec(ctx, `
 			WITH gone AS (DELETE FROM conch.job_later WHERE job = $1 RETURNING job, attempt)
-			SELECT j.queue FROM gone g JOIN conch.jobs j ON j.id = g.job, LATERAL conch.job_start(g.job, g.attempt, now(), NULL) s`, id).Scan(&queue)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		if did = err == nil; did {
-			_, err = tx.Exec(ctx, notify, queue)
-		}
+			SELECT conch.job_start(g.job, g.attempt, now(), NULL) FROM gone g`, id)
+		did = err == nil && tag.RowsAffected() > 0
 		return err
 	})
 	return did, err

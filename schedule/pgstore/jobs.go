@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,9 +57,9 @@ func (s *Store) Take(ctx context.Context, post fence.Token, queues []string, t s
 		out.Jobs, err = pgx.CollectRows(rows, scanJob)
 		return err
 	})
-	batch.Queue(`SELECT now(), extract(epoch FROM (SELECT run_at FROM conch.job_later ORDER BY run_at LIMIT 1) - now())::float8`).QueryRow(func(row pgx.Row) error {
+	batch.Queue(`SELECT extract(epoch FROM (SELECT run_at FROM conch.job_later ORDER BY run_at LIMIT 1) - now())::float8`).QueryRow(func(row pgx.Row) error {
 		var next *float64
-		if err := row.Scan(&out.At, &next); err != nil || next == nil {
+		if err := row.Scan(&next); err != nil || next == nil {
 			return err
 		}
 		out.Next = max(span(*next), time.Millisecond)
@@ -185,11 +186,21 @@ func (s *Store) commit(ctx context.Context, scan func(pgx.Row) error, sql string
 	return translate(s.pools.Commit(ctx, &batch))
 }
 
-// ListenJobs tells of queues that may have jobs, on its own connection, until ctx ends. An empty queue says that words of it may have been lost.
-func (s *Store) ListenJobs(ctx context.Context, woken func(queue string)) error {
+// ListenJobs tells of queues that may have jobs, due from an instant on, on its own connection, until ctx ends. The zero instant says that they may have been due
+// at any time, and an empty queue that words of it may have been lost.
+func (s *Store) ListenJobs(ctx context.Context, woken func(queue string, since time.Time)) error {
 	return pg.Listen(ctx, s.at, []string{"conch_job"}, pg.ListenFuncs{
-		Up: func() { woken("") }, Notify: func(_, payload string) { woken(payload) },
+		Up: func() { woken("", time.Time{}) }, Notify: func(_, payload string) { woken(told(payload)) },
 	})
+}
+
+// told reads what conch.job_word has written.
+func told(payload string) (queue string, since time.Time) {
+	at, queue, _ := strings.Cut(payload, " ")
+	if seconds, err := strconv.ParseInt(at, 10, 64); err == nil {
+		since = time.Unix(seconds, 0)
+	}
+	return queue, since
 }
 
 // readable is a text as Postgres can store it.

@@ -46,7 +46,7 @@ func (s *Store) Release(ctx context.Context) (did bool, err error) {
 	err = s.durably(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `UPDATE conch.schedule_server SET held = false WHERE held`)
 		if did = err == nil && tag.RowsAffected() > 0; did {
-			_, err = tx.Exec(ctx, notify, "")
+			_, err = tx.Exec(ctx, `SELECT pg_notify('conch_job', conch.job_word('', '-infinity')) WHERE pg_notification_queue_usage() < 0.5`)
 		}
 		return err
 	})

@@ -207,7 +207,7 @@ func TestWhoHearsOfIt(t *testing.T) {
 	run(t, conn, `LISTEN conch_job`)
 	run(t, conn, `LISTEN conch_cron`)
 	id := scan[int64](t, conn, `SELECT conch.cron_revise('tick', '{}', false, false)`)
-	scan[int64](t, conn, `SELECT conch.job_add('mail', 'work')`)
+	scan[int64](t, conn, `SELECT conch.job_add('mail', 'work', priority => 0, run_at => '2026-11-27 03:00:00.9Z')`)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var got []string
@@ -218,7 +218,7 @@ func TestWhoHearsOfIt(t *testing.T) {
 		}
 		got = append(got, n.Channel+" "+n.Payload)
 	}
-	if want := []string{fmt.Sprint("conch_cron ", id), "conch_job mail"}; !slices.Equal(got, want) {
+	if want := []string{fmt.Sprint("conch_cron ", id), "conch_job 1795748400 mail"}; !slices.Equal(got, want) {
 		t.Errorf("they hear %v, want %v", got, want)
 	}
 }

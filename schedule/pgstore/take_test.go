@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -97,9 +98,64 @@ func TestSince(t *testing.T) {
 	}
 	tell(t, s, of(id, 1, "later"))
 	scan[int64](t, conn, `SELECT conch.job_add('q', 'work', run_at => now() + interval '1h')`)
-	if got, err := s.Take(t.Context(), worker, []string{"other"}, schedule.Take{Most: 1}); err != nil || got.Next < 50*time.Minute || got.Next > time.Hour || got.At.IsZero() {
+	if got, err := s.Take(t.Context(), worker, []string{"other"}, schedule.Take{Most: 1}); err != nil || got.Next < 50*time.Minute || got.Next > time.Hour {
 		t.Errorf("the next one comes in %s, %v", got.Next, err)
 	}
+}
+
+// A job that has waited for its lane, or for its time while nobody took any, was due before what a worker looks at: it is told of, and comes with the take that finds it.
+func TestWhatWasDueLongAgo(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	first := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', lane => 'a')`)
+	take(t, s, 1, first)
+	heir := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', lane => 'a', run_at => now() - interval '2h', priority => 0)`)
+	delayed := scan[int64](t, conn, `SELECT conch.job_add('q', 'work', run_at => now() + interval '1h', priority => 0)`)
+	heard, up := make(chan time.Time, 9), make(chan bool, 9)
+	listening, stop := context.WithCancel(t.Context())
+	defer stop()
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stop()
+	group.Go(func() {
+		_ = s.ListenJobs(listening, func(queue string, since time.Time) {
+			if queue == "" {
+				up <- true
+			} else {
+				heard <- since
+			}
+		})
+	})
+	<-up
+	tell(t, s, of(first, 1, "done"))
+	select {
+	case since := <-heard:
+		if ago := time.Since(since); ago < 119*time.Minute || ago > 121*time.Minute {
+			t.Errorf("what was due two hours ago is told as due at %s", since)
+		}
+	case <-time.After(patience):
+		t.Fatal("nobody is told of a job whose lane is free")
+	}
+	for _, c := range []struct {
+		from time.Duration
+		want []int64
+	}{{-time.Hour, nil}, {-3 * time.Hour, []int64{heir}}} {
+		got, err := s.Take(t.Context(), worker, []string{"q"}, schedule.Take{Most: 5, Since: time.Now().Add(c.from)})
+		if ids := idsOf(got); err != nil || !slices.Equal(ids, c.want) {
+			t.Errorf("from %s on: %v, %v", c.from, ids, err)
+		}
+	}
+	run(t, conn, `UPDATE conch.job_later SET run_at = now() - interval '2h'`)
+	if got, err := s.Take(t.Context(), worker, []string{"q"}, schedule.Take{Most: 5, Since: time.Now().Add(-time.Minute)}); err != nil || !slices.Equal(idsOf(got), []int64{delayed}) {
+		t.Errorf("what has just come is %v, %v", idsOf(got), err)
+	}
+}
+
+func idsOf(got schedule.Taken) (ids []int64) {
+	for _, j := range got.Jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids
 }
 
 // F13: a worker leaves alone what it does not call, and what does not prove its attempt while it may take nothing else.

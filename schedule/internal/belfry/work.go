@@ -132,12 +132,16 @@ func (d *desk) step(in worker.Input) {
 	d.alarm.Set(d.machine.Due())
 }
 
-// wake tells the workers that there may be jobs.
+// wake tells the workers of jobs that have begun.
 func (r *run) wake() {
+	since, is := r.tables.Told()
+	if !is {
+		return
+	}
 	for _, n := range r.nodes {
 		for _, d := range n.desks {
 			if n.Hears() {
-				n.After(10*time.Millisecond, func() { d.step(worker.Woken{}) })
+				n.After(10*time.Millisecond, func() { d.step(worker.Woken{Since: since}) })
 			}
 		}
 	}

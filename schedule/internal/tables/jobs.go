@@ -62,9 +62,18 @@ func (t *Tables) Add(j Job, runAt, now time.Time, waits int) (id int64, is bool)
 
 func (t *Tables) start(j *Job, runAt, made, now time.Time) {
 	j.runAt, j.made = runAt, made
-	if j.State = Later; !runAt.After(now) {
+	if j.State, j.Due = Later, runAt; !runAt.After(now) {
 		j.ready(now)
 	}
+	if t.told.IsZero() || j.Due.Before(t.told) {
+		t.told = j.Due
+	}
+}
+
+// Told returns since when jobs may be due that began after the last call, to the second; false: none did.
+func (t *Tables) Told() (since time.Time, is bool) {
+	since, t.told = t.told, time.Time{}
+	return since.Truncate(time.Second), !since.IsZero()
 }
 
 func (j *Job) ready(now time.Time) {
@@ -73,17 +82,22 @@ func (j *Job) ready(now time.Time) {
 
 // Take takes jobs for a worker.
 func (t *Tables) Take(post string, epoch int64, queues []string, most worker.Take, now time.Time) worker.Taken {
-	out := worker.Taken{At: now}
+	var out worker.Taken
 	var ready []*Job
+	since := most.Since
 	for _, id := range slices.Sorted(maps.Keys(t.open)) {
 		j := t.open[id]
 		switch wait := j.runAt.Sub(now); {
 		case j.State == Later && (wait <= 0 || j.made.After(now)):
 			j.ready(now)
+			since = earlier(since, j.Due)
 		case j.State == Later && (out.Next == 0 || wait < out.Next):
 			out.Next = wait
 		}
-		if j.State == Ready && slices.Contains(queues, j.Queue) && !j.Due.Before(most.Since) && (j.Fenced || !most.Fenced) && j.isOf(most.Kinds) {
+	}
+	for _, id := range slices.Sorted(maps.Keys(t.open)) {
+		j := t.open[id]
+		if j.State == Ready && slices.Contains(queues, j.Queue) && !j.Due.Before(since) && (j.Fenced || !most.Fenced) && j.isOf(most.Kinds) {
 			ready = append(ready, j)
 		}
 	}

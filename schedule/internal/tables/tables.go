@@ -20,6 +20,7 @@ type Tables struct {
 	lanes   map[string][]int64 // the jobs of each: first the one that holds it, then those that wait
 	version int64              // of the file that counts
 	started time.Time
+	told    time.Time // since when jobs may be due of which nobody was told; zero: none
 }
 
 // cron is a cron with its rows.

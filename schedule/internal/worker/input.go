@@ -12,11 +12,10 @@ type (
 	Extended struct{ Until time.Duration }
 	// Acts says that the act door is open: all that led the post before have stopped.
 	Acts struct{}
-	// Woken says that there may be jobs. It may be lost.
-	Woken struct{}
+	// Woken says that there may be jobs, due from an instant on; zero: from any. It may be lost.
+	Woken struct{ Since time.Time }
 	// Taken is what came of a [Take].
 	Taken struct {
-		At   time.Time // by the database's clock
 		Jobs []Job
 		Next time.Duration // when a job becomes due that comes later; 0: none does
 	}

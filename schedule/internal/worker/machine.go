@@ -50,10 +50,12 @@ type Machine struct {
 	runs   map[Key]Why   // attempts whose handlers run; and why one was stopped
 	ends   []End         // to be told
 	told   []End         // that are being told
+	gone   []Key         // that were told while a Look is under way, which may not have seen it
 	busy   Act           // a Take or a Look that is under way. One at a time: what a Look misses nobody has taken since
 	take   time.Duration // when to take
 	whole  time.Duration // when to take from the oldest on
-	floor  time.Time     // up to where nothing is left that can be taken
+	floor  time.Time     // up to where nothing is left that can be taken, as far as was heard
+	older  time.Time     // since when jobs may be due that came after the last take had begun; zero: none came
 	soon   time.Duration // when to take at the latest, by what was heard since the last take began
 	look   time.Duration // when to look
 	tell   time.Duration // when ends may be told again
@@ -86,7 +88,7 @@ func (m *Machine) Step(now time.Duration, in Input) []Act {
 		m.acts, m.look = true, now
 		m.takeBy(now)
 	case Woken:
-		m.takeBy(now)
+		m.woken(in.Since)
 	case Taken:
 		m.taken(in)
 	case Seen:
@@ -133,6 +135,16 @@ func (m *Machine) takes() bool { return m.drains == 0 && m.free() > 0 }
 // takeBy has it take at an instant at the latest, also if what is being taken just now has not seen why.
 func (m *Machine) takeBy(at time.Duration) { m.take, m.soon = min(m.take, at), min(m.soon, at) }
 
+// woken has it look at what has come, also if that was due long ago: a job that has waited for its lane, or was added in a long transaction.
+func (m *Machine) woken(since time.Time) {
+	m.takeBy(m.now)
+	if since.IsZero() {
+		m.whole = m.now
+	} else if m.older.IsZero() || since.Before(m.older) {
+		m.older = since
+	}
+}
+
 // free is how many more jobs it may have.
 func (m *Machine) free() int { return m.set.Slots - len(m.runs) - len(m.ends) - len(m.told) }
 
@@ -146,8 +158,12 @@ func (m *Machine) ask() {
 	switch {
 	case m.busy != nil || m.late:
 	case m.now >= m.look:
+		m.gone = nil
 		m.begin(Look{})
 	case m.takes() && m.now >= m.take:
+		if !m.older.IsZero() {
+			m.floor, m.older = earlier(m.floor, m.older), time.Time{}
+		}
 		t := Take{Most: min(m.free(), mostAtOnce), Since: m.floor, Fenced: !m.acts, Kinds: m.set.Kinds}
 		if m.now >= m.whole {
 			m.whole, t.Since = m.now+polls, time.Time{}
@@ -178,7 +194,7 @@ func (m *Machine) taken(in Taken) {
 		m.out = append(m.out, Start{Job: j})
 		m.look = min(m.look, m.now+beats)
 		if !asked.Fenced { // else older ones are left
-			m.floor = later(m.floor, earlier(j.Due, in.At).Add(-slack))
+			m.floor = later(m.floor, j.Due.Add(-slack))
 		}
 	}
 	wait := polls
@@ -200,6 +216,9 @@ func (m *Machine) seen(held []Held) {
 	there, known := map[Key]bool{}, map[Key]bool{}
 	for _, e := range slices.Concat(m.told, m.ends) {
 		known[e.Key] = true
+	}
+	for _, k := range m.gone {
+		known[k] = true
 	}
 	for _, h := range held {
 		there[h.Key] = true
@@ -225,7 +244,11 @@ func (m *Machine) seen(held []Held) {
 
 // heard forgets the ends that were told, and takes when what has not ended comes again. What a transaction holds is told again.
 func (m *Machine) heard(held []Key) {
+	_, looks := m.busy.(Look)
 	for _, e := range m.told {
+		if looks {
+			m.gone = append(m.gone, e.Key)
+		}
 		switch {
 		case slices.Contains(held, e.Key):
 			m.ends, m.tell = append(m.ends, e), m.now+again

@@ -97,12 +97,14 @@ func key(id int64) worker.Key { return worker.Key{ID: id, Attempt: 1} }
 
 // jobs answers a take.
 func jobs(ids ...int64) worker.Taken {
-	out := worker.Taken{At: noon}
+	var out worker.Taken
 	for _, id := range ids {
 		out.Jobs = append(out.Jobs, worker.Job{Key: key(id), Due: noon})
 	}
 	return out
 }
+
+func heard(since time.Time) worker.Woken { return worker.Woken{Since: since} }
 
 func ended(id int64, outcome string) worker.Ended {
 	return worker.Ended{End: worker.End{Key: key(id), Outcome: outcome}}
@@ -164,19 +166,34 @@ func TestFloor(t *testing.T) {
 		t.Fatalf("nothing is taken: %v", d.acts)
 		return time.Time{}
 	}
-	d.in(worker.Woken{}, jobs(1))
+	d.in(heard(noon), jobs(1))
 	if got, want := since(), noon.Add(-time.Second); !got.Equal(want) {
 		t.Errorf("it takes from %s on, want %s", got, want)
 	}
-	ahead := jobs(2)
-	ahead.Jobs[0].Due = noon.Add(time.Hour) // it has a low priority
-	d.in(worker.Woken{}, ahead)
-	if got, want := since(), noon.Add(-time.Second); !got.Equal(want) {
-		t.Errorf("it takes from %s on, want %s", got, want)
+	due := func(at time.Time) worker.Taken {
+		out := jobs(int64(at.Unix()))
+		out.Jobs[0].Due = at
+		return out
+	}
+	low, old := noon.Add(time.Hour), noon.Add(-time.Hour) // of a low priority; that has waited for its lane
+	for i, c := range []struct {
+		in   []worker.Input
+		want time.Time
+	}{
+		{[]worker.Input{heard(noon), due(low)}, noon},                  // the word came while it was taking
+		{[]worker.Input{due(noon.Add(time.Second)), heard(low)}, noon}, // what was heard of may be behind the first ones that were taken
+		{[]worker.Input{due(low.Add(time.Minute)), heard(low)}, low},
+		{[]worker.Input{heard(low), heard(old), heard(noon), jobs()}, old}, // the oldest counts
+		{[]worker.Input{worker.Woken{}, jobs()}, time.Time{}},              // words may have been lost
+		{[]worker.Input{heard(low), jobs()}, old},                          // nothing was taken that lies behind it
+	} {
+		if d.in(c.in...); !since().Equal(c.want) {
+			t.Errorf("%d: it takes from another instant on than %s", i, c.want)
+		}
 	}
 	d.in(jobs())
 	d.now += 5 * time.Second
-	d.in(worker.Woken{}, worker.Seen{})
+	d.in(heard(low), worker.Seen{})
 	if got := since(); !got.IsZero() {
 		t.Errorf("it takes from %s on, want all", got)
 	}
@@ -220,7 +237,7 @@ func TestGivesBack(t *testing.T) {
 func TestFencedTakesLeaveTheFloor(t *testing.T) {
 	t.Parallel()
 	d := begun(t, 600)
-	d.in(worker.Seen{}, jobs(1), worker.Acts{}, worker.Seen{Held: []worker.Held{{Key: key(1), Epoch: 7}}}, worker.Woken{}, worker.Taken{At: noon})
+	d.in(worker.Seen{}, jobs(1), worker.Acts{}, worker.Seen{Held: []worker.Held{{Key: key(1), Epoch: 7}}}, worker.Woken{}, worker.Taken{})
 	var since []time.Time
 	for _, a := range d.acts {
 		if a, is := a.(worker.Take); is && !a.Fenced {
@@ -246,6 +263,25 @@ func TestATakeThatHasNotSeenIt(t *testing.T) {
 	if _, is := d.acts[len(d.acts)-1].(worker.Take); !is {
 		t.Errorf("after %s it wants %v", pause, d.acts)
 	}
+}
+
+// An attempt that was told while a look was under way is not given back because the look has still seen it.
+func TestALookThatHasNotSeenIt(t *testing.T) {
+	t.Parallel()
+	d := working(t, 3)
+	seen := worker.Seen{Held: []worker.Held{{Key: key(1), Epoch: 7}, {Key: key(2), Epoch: 7}}}
+	d.in(jobs(1, 2))
+	d.wants("start %d", 1, "start %d", 2)
+	d.in(ended(1, worker.Done))
+	d.wants("1 is done")
+	d.after(time.Second)
+	d.wants("look")
+	d.in(worker.Told{}, seen)
+	d.wants()
+	d.after(time.Second)
+	d.wants("look")
+	d.in(seen) // what is still there then was taken without an answer
+	d.wants("1 is released")
 }
 
 // What was taken without an answer is given back, and counts for nothing. While jobs are being taken nobody looks.
@@ -438,8 +474,8 @@ func TestPauses(t *testing.T) {
 	if a, b := pause(key(1)), pause(key(2)); a == b || a < time.Second/2 || a > time.Second || b < time.Second/2 || b > time.Second {
 		t.Errorf("the pauses are %s and %s", a, b)
 	}
-	d.in(worker.Taken{At: noon, Jobs: []worker.Job{{Key: worker.Key{ID: 1, Attempt: 90}}}})
-	d.in(worker.Woken{}, worker.Taken{At: noon, Jobs: []worker.Job{{Key: worker.Key{ID: 1, Attempt: 90}}}})
+	d.in(worker.Taken{Jobs: []worker.Job{{Key: worker.Key{ID: 1, Attempt: 90}}}})
+	d.in(worker.Woken{}, worker.Taken{Jobs: []worker.Job{{Key: worker.Key{ID: 1, Attempt: 90}}}})
 	if a := pause(worker.Key{ID: 1, Attempt: 90}); a < 5*time.Minute || a > 10*time.Minute {
 		t.Errorf("the pause is %s", a)
 	}

@@ -202,17 +202,25 @@ RETURN make_interval(mins => (ARRAY[0, 1, 5, 30])[priority + 1]);
 CREATE FUNCTION conch.job_kind(handler jsonb) RETURNS "char" LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN handler ? 'command' THEN 'c' WHEN handler ? 'http' THEN 'h' ELSE 'j' END::"char";
 
--- job_start has a job begin at an instant: it is ready, or comes later. Workers are woken, once in a transaction for each queue.
+-- job_word is what wakes the workers of a queue: it has jobs that are due from a second on, which may be older than what they look at.
+CREATE FUNCTION conch.job_word(queue text, due timestamptz) RETURNS text LANGUAGE sql STABLE
+RETURN floor(date_part('epoch', due)) || ' ' || queue;
+
+-- job_start has a job begin at an instant: it is ready, or comes later.
 CREATE FUNCTION conch.job_start(job bigint, attempt int, run_at timestamptz, made_at timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    j   conch.jobs;
+    due timestamptz := run_at;
 BEGIN
+    SELECT * INTO j FROM conch.jobs a WHERE a.id = job_start.job;
     IF run_at > now() THEN
         INSERT INTO conch.job_later (run_at, job, attempt, made_at) VALUES (job_start.run_at, job_start.job, job_start.attempt, job_start.made_at);
     ELSE
-        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
-        SELECT j.queue, job_start.run_at + conch.job_wait(j.priority), j.id, job_start.attempt, conch.job_kind(j.handler), j.fenced FROM conch.jobs j WHERE j.id = job_start.job;
+        due := run_at + conch.job_wait(j.priority);
+        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced) VALUES (j.queue, due, j.id, job_start.attempt, conch.job_kind(j.handler), j.fenced);
     END IF;
-    PERFORM pg_notify('conch_job', j.queue) FROM conch.jobs j WHERE j.id = job_start.job AND pg_notification_queue_usage() < 0.5;
+    PERFORM pg_notify('conch_job', conch.job_word(j.queue, due)) WHERE pg_notification_queue_usage() < 0.5;
 END $$;
 
 -- job_enter has a job take its lane, or wait for it. At most waits jobs wait: otherwise it is false, and the
@@ -281,8 +289,9 @@ END $$;
 
 -- job_take takes up to so many jobs for a worker, first those that come later and are due. The caller fences the transaction with the
 -- token of its post. After a restore nothing is taken while jobs are held. A job that was due, or was added, before the server changed may have been done:
--- maybe_repeated. A delay that was made while the clock was ahead is over: now() may be older than one that was just made. Nothing is looked at that was due before an instant: a
--- worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them. It says which kinds of handlers
+-- maybe_repeated. A delay that was made while the clock was ahead is over: now() may be older than one that was just made. Nothing is looked at that was due before an instant, but for what has just
+-- come: a worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them. They are deleted by
+-- where they lie: a plan that joins them reads the table. It says which kinds of handlers
 -- it calls, and whether it may take none but those that prove their attempts.
 CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int, since timestamptz DEFAULT '-infinity', kinds "char"[] DEFAULT '{c,h,j}', proving boolean DEFAULT false)
 RETURNS TABLE (job bigint, attempt int, queue text, due timestamptz, handler jsonb, args json, timeout interval, cron text, at timestamptz, scope text, leader bigint, fenced boolean, maybe_repeated boolean)
@@ -300,16 +309,19 @@ BEGIN
         SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED
     ), moved AS (
         DELETE FROM conch.job_later l USING (TABLE come UNION TABLE early) d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
+    ), ready AS (
+        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+        SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt, conch.job_kind(j.handler), j.fenced FROM moved m JOIN conch.jobs j ON j.id = m.job
+        RETURNING job_ready.due
     )
-    INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
-    SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt, conch.job_kind(j.handler), j.fenced FROM moved m JOIN conch.jobs j ON j.id = m.job;
+    SELECT least(job_take.since, min(r.due)) INTO since FROM ready r;
     RETURN QUERY
-    WITH first AS (
-        SELECT r.queue, r.due, r.job FROM unnest(job_take.queues) AS q(name) CROSS JOIN LATERAL (
-            SELECT * FROM conch.job_ready o WHERE o.queue = q.name AND o.due >= job_take.since AND o.kind = ANY (job_take.kinds) AND (o.fenced OR NOT job_take.proving) ORDER BY o.due, o.job LIMIT job_take.most FOR UPDATE SKIP LOCKED) r
-         ORDER BY r.due, r.job LIMIT job_take.most
-    ), got AS (
-        DELETE FROM conch.job_ready r USING first f WHERE r.queue = f.queue AND r.due = f.due AND r.job = f.job RETURNING r.job, r.attempt, r.due
+    WITH got AS (
+        DELETE FROM conch.job_ready r WHERE r.ctid = ANY (ARRAY(
+            SELECT o.row FROM unnest(job_take.queues) AS q(name) CROSS JOIN LATERAL (
+                SELECT o.ctid AS row, o.due, o.job FROM conch.job_ready o WHERE o.queue = q.name AND o.due >= job_take.since AND o.kind = ANY (job_take.kinds) AND (o.fenced OR NOT job_take.proving)
+                 ORDER BY o.due, o.job LIMIT job_take.most FOR UPDATE SKIP LOCKED) o
+             ORDER BY o.due, o.job LIMIT job_take.most)) RETURNING r.job, r.attempt, r.due
     ), taken AS (
         INSERT INTO conch.job_taken (job, attempt, post, epoch, at) SELECT g.job, g.attempt, job_take.post, job_take.epoch, now() FROM got g
     )
@@ -387,7 +399,8 @@ END $$;
 
 -- job_end ends attempts, as a worker tells it: one that is over stays as it is, and is returned. So is one that a transaction holds; it is to be
 -- told again. One that somebody has cancelled is not tried again, whatever is told. A row that nobody has locked or changed since it was written (its xmax is 0) is deleted without
--- being locked first, which is a twentieth of what a job writes to the WAL; if somebody locks it in between, the delete waits for as long as the caller lets it.
+-- being locked first, which is a twentieth of what a job writes to the WAL; if somebody locks it in between, the delete waits for as long as the caller lets it. Nothing joins two
+-- lists: a plan that does not know how long they are compares each with each.
 CREATE FUNCTION conch.job_end(jobs bigint[], attempts int[], outcomes text[], errors text[], results json[], pauses float8[])
 RETURNS TABLE (job bigint, attempt int, held boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -395,28 +408,28 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     e record;
 BEGIN
-    FOR e IN WITH told AS (
+    FOR e IN WITH told AS MATERIALIZED (
         SELECT * FROM unnest(job_end.jobs, job_end.attempts, job_end.outcomes, job_end.errors, job_end.results, job_end.pauses)
                    AS u(job, attempt, outcome, error, result, pause)
     ), free AS (
-        SELECT t.job FROM conch.job_taken t JOIN told d ON t.job = d.job AND t.attempt = d.attempt WHERE t.xmax <> 0 FOR UPDATE OF t SKIP LOCKED
+        SELECT t.job FROM told d JOIN conch.job_taken t ON t.job = d.job AND t.attempt = d.attempt WHERE t.xmax <> 0 FOR UPDATE OF t SKIP LOCKED
     ), gone AS (
-        DELETE FROM conch.job_taken t USING told d WHERE t.job = d.job AND t.attempt = d.attempt AND (t.xmax = 0 OR t.job IN (SELECT f.job FROM free f)) RETURNING t.*
-    ), ended AS (
-        SELECT g.job, g.attempt, CASE WHEN g.cancel AND d.outcome <> 'done' THEN 'cancelled' ELSE d.outcome END AS outcome, g.post, g.at, d.error, d.result
-          FROM gone g JOIN told d ON d.job = g.job AND d.attempt = g.attempt
+        DELETE FROM conch.job_taken t USING told d WHERE t.job = d.job AND t.attempt = d.attempt AND (t.xmax = 0 OR t.job IN (SELECT f.job FROM free f))
+        RETURNING t.job, t.attempt, t.post, t.at, CASE WHEN t.cancel AND d.outcome <> 'done' THEN 'cancelled' ELSE d.outcome END AS outcome, d.error, d.result, d.pause
     ), noted AS (
         INSERT INTO conch.job_attempts (job, attempt, outcome, post, began, ended, error, result)
-        SELECT n.job, n.attempt, n.outcome, n.post, n.at, clock_timestamp(), left(n.error, 8192), n.result FROM ended n
+        SELECT g.job, g.attempt, g.outcome, g.post, g.at, clock_timestamp(), left(g.error, 8192), g.result FROM gone g
     )
-    SELECT d.job, d.attempt, n.outcome, d.error, d.pause, j.lane IS NULL AND j.key IS NULL AS bare, t.job IS NOT NULL AS there
-      FROM told d LEFT JOIN ended n ON n.job = d.job AND n.attempt = d.attempt LEFT JOIN conch.job_taken t ON t.job = d.job AND t.attempt = d.attempt JOIN conch.jobs j ON j.id = d.job
-     ORDER BY j.lane, d.job LOOP
+    SELECT g.job, g.attempt, g.outcome, g.error, g.pause, j.lane, false AS there FROM gone g JOIN conch.jobs j ON j.id = g.job
+     WHERE g.outcome NOT IN ('done', 'cancelled') OR j.lane IS NOT NULL OR j.key IS NOT NULL
+     UNION ALL
+    SELECT d.job, d.attempt, NULL, NULL, NULL, NULL, EXISTS (SELECT FROM conch.job_taken t WHERE t.job = d.job AND t.attempt = d.attempt) FROM told d WHERE (d.job, d.attempt) NOT IN (SELECT g.job, g.attempt FROM gone g)
+     ORDER BY lane, job LOOP
         IF e.outcome IS NULL THEN
             RETURN QUERY SELECT e.job, e.attempt, e.there;
         ELSIF e.outcome NOT IN ('done', 'cancelled') THEN
             PERFORM conch.job_again(e.job, e.attempt, e.outcome, e.error, make_interval(secs => e.pause));
-        ELSIF NOT e.bare THEN
+        ELSE
             PERFORM conch.job_leave(e.job);
         END IF;
     END LOOP;
@@ -489,11 +502,19 @@ BEGIN
     END IF;
     INSERT INTO conch.job_operated (operation, job) SELECT o.id, unnest(picked);
     UPDATE conch.job_operations p SET done = p.done + cardinality(picked) WHERE p.id = o.id;
-    FOR j IN WITH gone AS (DELETE FROM conch.job_dead d WHERE d.job = ANY (picked) RETURNING d.job, d.attempt)
-             SELECT a.id, a.lane, g.attempt + 1 AS attempt FROM gone g JOIN conch.jobs a ON a.id = g.job LOOP
-        CONTINUE WHEN o.kind = 'discard';
+    FOR j IN WITH gone AS (
+        DELETE FROM conch.job_dead d WHERE d.job = ANY (picked) RETURNING d.job, d.attempt + 1 AS attempt
+    ), again AS (
+        SELECT a.*, g.attempt FROM gone g JOIN conch.jobs a ON a.id = g.job WHERE o.kind = 'retry'
+    ), free AS (
+        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+        SELECT a.queue, now() + conch.job_wait(a.priority), a.id, a.attempt, conch.job_kind(a.handler), a.fenced FROM again a WHERE a.lane IS NULL
+        RETURNING job_ready.queue, job_ready.due
+    )
+    SELECT NULL AS lane, NULL AS id, NULL AS attempt, f.queue, min(f.due) AS due FROM free f GROUP BY f.queue UNION ALL
+    SELECT a.lane, a.id, a.attempt, a.queue, NULL FROM again a WHERE a.lane IS NOT NULL LOOP
         IF j.lane IS NULL THEN
-            PERFORM conch.job_start(j.id, j.attempt, now(), NULL);
+            PERFORM pg_notify('conch_job', conch.job_word(j.queue, j.due)) WHERE pg_notification_queue_usage() < 0.5;
         ELSE
             PERFORM conch.job_enter(j.id, j.attempt, j.lane, now(), 2147483647);
         END IF;
