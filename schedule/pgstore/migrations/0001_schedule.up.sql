@@ -115,14 +115,24 @@ CREATE TABLE conch.cron_gaps (
 );
 CREATE INDEX cron_gaps_cron ON conch.cron_gaps (cron, from_at);
 
+-- What programs give has types of its own: the server reads a check of a table anew for each statement, which took as long as to add the job, and that of a type once in a
+-- session. Of JSON nothing can be read that has NUL.
+CREATE DOMAIN conch.job_queue AS text COLLATE "C" CONSTRAINT "a queue has 1 to 64 bytes" CHECK (octet_length(VALUE) BETWEEN 1 AND 64);
+CREATE DOMAIN conch.job_args AS json CONSTRAINT "args have 262144 bytes at most" CHECK (octet_length(VALUE::text) <= 262144)
+    CONSTRAINT "args have no NUL" CHECK (strpos(VALUE::text, '\u0000') = 0 OR VALUE::text !~ '(^|[^\\])(\\\\)*\\u0000');
+CREATE DOMAIN conch.job_priority AS int CONSTRAINT "a priority is 0 to 3" CHECK (VALUE BETWEEN 0 AND 3);
+CREATE DOMAIN conch.job_retries AS int CONSTRAINT "retries are 0 or more" CHECK (VALUE >= 0);
+CREATE DOMAIN conch.job_result AS json CONSTRAINT "a result has 65536 bytes at most" CHECK (octet_length(VALUE::text) <= 65536)
+    CONSTRAINT "a result has no NUL" CHECK (strpos(VALUE::text, '\u0000') = 0 OR VALUE::text !~ '(^|[^\\])(\\\\)*\\u0000');
+
 -- A job, as it was asked for. It is never changed.
 CREATE TABLE conch.jobs (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    queue      text COLLATE "C" NOT NULL CONSTRAINT "a queue has 1 to 64 bytes" CHECK (octet_length(queue) BETWEEN 1 AND 64),
+    queue      conch.job_queue NOT NULL,
     handler    jsonb NOT NULL,                                     -- {"job": name}, {"command": […]} or {"http": address}
-    args       json NOT NULL CONSTRAINT "args have 262144 bytes at most" CHECK (octet_length(args::text) <= 262144),
-    priority   int NOT NULL CONSTRAINT "a priority is 0 to 3" CHECK (priority BETWEEN 0 AND 3),
-    retries    int NOT NULL CONSTRAINT "retries are 0 or more" CHECK (retries >= 0),
+    args       conch.job_args NOT NULL,
+    priority   conch.job_priority NOT NULL,
+    retries    conch.job_retries NOT NULL,
     timeout    interval NOT NULL,
     lane       text COLLATE "C",                                   -- one of a lane is ready, later or taken at a time
     key        text COLLATE "C",                                   -- one of a key has not ended
@@ -174,7 +184,7 @@ CREATE TABLE conch.job_attempts (
     began   timestamptz NOT NULL,
     ended   timestamptz NOT NULL,
     error   text,
-    result  json CONSTRAINT "a result has 65536 bytes at most" CHECK (octet_length(result::text) <= 65536),
+    result  conch.job_result,
     spare   int,                                                   -- how many may fail from here on, before the job is dead; null: it has ended
     PRIMARY KEY (job, attempt)
 );
@@ -204,15 +214,20 @@ RETURN CASE WHEN handler ? 'command' THEN 'c' WHEN handler ? 'http' THEN 'h' ELS
 
 -- job_start has a job begin at an instant: it is ready, or comes later. Workers are woken, once in a transaction for each queue.
 CREATE FUNCTION conch.job_start(job bigint, attempt int, run_at timestamptz, made_at timestamptz) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    j record;
 BEGIN
+    SELECT a.id, a.queue, a.priority, a.handler, a.fenced INTO j FROM conch.jobs a WHERE a.id = job_start.job;
     IF run_at > now() THEN
-        INSERT INTO conch.job_later (run_at, job, attempt, made_at) VALUES (job_start.run_at, job_start.job, job_start.attempt, job_start.made_at);
+        INSERT INTO conch.job_later (run_at, job, attempt, made_at) VALUES (job_start.run_at, j.id, job_start.attempt, job_start.made_at);
     ELSE
         INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
-        SELECT j.queue, job_start.run_at + conch.job_wait(j.priority), j.id, job_start.attempt, conch.job_kind(j.handler), j.fenced FROM conch.jobs j WHERE j.id = job_start.job;
+        VALUES (j.queue, job_start.run_at + conch.job_wait(j.priority), j.id, job_start.attempt, conch.job_kind(j.handler), j.fenced);
     END IF;
-    PERFORM pg_notify('conch_job', j.queue) FROM conch.jobs j WHERE j.id = job_start.job AND pg_notification_queue_usage() < 0.5;
+    IF pg_notification_queue_usage() < 0.5 THEN
+        PERFORM pg_notify('conch_job', j.queue);
+    END IF;
 END $$;
 
 -- job_enter has a job take its lane, or wait for it. At most waits jobs wait: otherwise it is false, and the
@@ -248,7 +263,7 @@ RETURN CASE WHEN name ~ '^[!-~]+( +[!-~]+)*$' OR getdatabaseencoding() <> 'UTF8'
 -- could take a name for another one: then the job would wait for a worker, a lane or a key that is none.
 CREATE FUNCTION conch.job_add(queue text, handler text, args json DEFAULT '{}', run_at timestamptz DEFAULT NULL, priority int DEFAULT 1,
                               lane text DEFAULT NULL, key text DEFAULT NULL, retries int DEFAULT 3, timeout interval DEFAULT '1h', fenced boolean DEFAULT false) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     id     bigint := nextval('conch.jobs_id_seq');
     holder bigint;
@@ -284,9 +299,13 @@ END $$;
 -- maybe_repeated. A delay that was made while the clock was ahead is over: now() may be older than one that was just made. Nothing is looked at that was due before an instant: a
 -- worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them. It says which kinds of handlers
 -- it calls, and whether it may take none but those that prove their attempts.
+--
+-- Its plans, and those of job_end and dead_step, look each row up by its key, whatever the statistics say: these tables are empty at one moment and have a hundred thousand rows
+-- at the next, and under a snapshot that is held they have the rows of all jobs that have gone through. A plan that reads one of them from end to end costs each job that, and so
+-- does one that joins what a statement has just found: it does not know how many that are, and compares each with each.
 CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int, since timestamptz DEFAULT '-infinity', kinds "char"[] DEFAULT '{c,h,j}', proving boolean DEFAULT false)
 RETURNS TABLE (job bigint, attempt int, queue text, due timestamptz, handler jsonb, args json, timeout interval, cron text, at timestamptz, scope text, leader bigint, fenced boolean, maybe_repeated boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
     s conch.schedule_server := conch.schedule_look(0);
@@ -294,26 +313,29 @@ BEGIN
     IF s.held THEN
         RETURN;
     END IF;
-    WITH come AS (
-        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
-    ), early AS (
-        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED
-    ), moved AS (
-        DELETE FROM conch.job_later l USING (TABLE come UNION TABLE early) d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
-    )
-    INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
-    SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt, conch.job_kind(j.handler), j.fenced FROM moved m JOIN conch.jobs j ON j.id = m.job;
+    IF EXISTS (SELECT FROM conch.job_later l WHERE l.run_at <= now()) OR EXISTS (SELECT FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp()) THEN
+        WITH come AS (
+            SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+        ), early AS (
+            SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED
+        ), moved AS (
+            DELETE FROM conch.job_later l USING (TABLE come UNION TABLE early) d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
+        )
+        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+        SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt, conch.job_kind(j.handler), j.fenced FROM moved m JOIN conch.jobs j ON j.id = m.job;
+    END IF;
     RETURN QUERY
-    WITH first AS (
-        SELECT r.queue, r.due, r.job FROM unnest(job_take.queues) AS q(name) CROSS JOIN LATERAL (
-            SELECT * FROM conch.job_ready o WHERE o.queue = q.name AND o.due >= job_take.since AND o.kind = ANY (job_take.kinds) AND (o.fenced OR NOT job_take.proving) ORDER BY o.due, o.job LIMIT job_take.most FOR UPDATE SKIP LOCKED) r
+    WITH first AS MATERIALIZED (
+        SELECT r.place FROM unnest(job_take.queues) AS q(name) CROSS JOIN LATERAL (
+            SELECT o.ctid AS place, o.due, o.job FROM conch.job_ready o WHERE o.queue = q.name AND o.due >= job_take.since AND o.kind = ANY (job_take.kinds) AND (o.fenced OR NOT job_take.proving)
+             ORDER BY o.due, o.job LIMIT job_take.most FOR UPDATE SKIP LOCKED) r
          ORDER BY r.due, r.job LIMIT job_take.most
     ), got AS (
-        DELETE FROM conch.job_ready r USING first f WHERE r.queue = f.queue AND r.due = f.due AND r.job = f.job RETURNING r.job, r.attempt, r.due
+        DELETE FROM conch.job_ready r WHERE r.ctid = ANY (ARRAY(SELECT f.place FROM first f)) RETURNING r.job, r.attempt, r.due -- they are locked, and never updated
     ), taken AS (
         INSERT INTO conch.job_taken (job, attempt, post, epoch, at) SELECT g.job, g.attempt, job_take.post, job_take.epoch, now() FROM got g
     )
-    SELECT g.job, g.attempt, j.queue, g.due, j.handler, j.args, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch, j.fenced,
+    SELECT g.job, g.attempt, j.queue::text, g.due, j.handler, j.args::json, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch, j.fenced,
            coalesce(coalesce(j.at, j.created_at) <= s.changed_at, false)
       FROM got g JOIN conch.jobs j ON j.id = g.job;
 END $$;
@@ -390,36 +412,39 @@ END $$;
 -- being locked first, which is a twentieth of what a job writes to the WAL; if somebody locks it in between, the delete waits for as long as the caller lets it.
 CREATE FUNCTION conch.job_end(jobs bigint[], attempts int[], outcomes text[], errors text[], results json[], pauses float8[])
 RETURNS TABLE (job bigint, attempt int, held boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
-    e record;
+    mine  bigint[] := '{}';
+    tries int[] := '{}';
+    e     record;
 BEGIN
-    FOR e IN WITH told AS (
+    FOR e IN WITH told AS MATERIALIZED (
         SELECT * FROM unnest(job_end.jobs, job_end.attempts, job_end.outcomes, job_end.errors, job_end.results, job_end.pauses)
                    AS u(job, attempt, outcome, error, result, pause)
-    ), free AS (
+    ), free AS MATERIALIZED (
         SELECT t.job FROM conch.job_taken t JOIN told d ON t.job = d.job AND t.attempt = d.attempt WHERE t.xmax <> 0 FOR UPDATE OF t SKIP LOCKED
     ), gone AS (
-        DELETE FROM conch.job_taken t USING told d WHERE t.job = d.job AND t.attempt = d.attempt AND (t.xmax = 0 OR t.job IN (SELECT f.job FROM free f)) RETURNING t.*
-    ), ended AS (
-        SELECT g.job, g.attempt, CASE WHEN g.cancel AND d.outcome <> 'done' THEN 'cancelled' ELSE d.outcome END AS outcome, g.post, g.at, d.error, d.result
-          FROM gone g JOIN told d ON d.job = g.job AND d.attempt = g.attempt
+        DELETE FROM conch.job_taken t USING told d WHERE t.job = d.job AND t.attempt = d.attempt AND (t.xmax = 0 OR t.job IN (SELECT f.job FROM free f))
+        RETURNING t.job, t.attempt, CASE WHEN t.cancel AND d.outcome <> 'done' THEN 'cancelled' ELSE d.outcome END AS outcome, t.post, t.at, d.error, d.result, d.pause
     ), noted AS (
         INSERT INTO conch.job_attempts (job, attempt, outcome, post, began, ended, error, result)
-        SELECT n.job, n.attempt, n.outcome, n.post, n.at, clock_timestamp(), left(n.error, 8192), n.result FROM ended n
+        SELECT g.job, g.attempt, g.outcome, g.post, g.at, clock_timestamp(), left(g.error, 8192), g.result FROM gone g
     )
-    SELECT d.job, d.attempt, n.outcome, d.error, d.pause, j.lane IS NULL AND j.key IS NULL AS bare, t.job IS NOT NULL AS there
-      FROM told d LEFT JOIN ended n ON n.job = d.job AND n.attempt = d.attempt LEFT JOIN conch.job_taken t ON t.job = d.job AND t.attempt = d.attempt JOIN conch.jobs j ON j.id = d.job
-     ORDER BY j.lane, d.job LOOP
-        IF e.outcome IS NULL THEN
-            RETURN QUERY SELECT e.job, e.attempt, e.there;
-        ELSIF e.outcome NOT IN ('done', 'cancelled') THEN
+    SELECT g.job, g.attempt, g.outcome, g.error, g.pause, j.lane IS NULL AND j.key IS NULL AS bare FROM gone g JOIN conch.jobs j ON j.id = g.job ORDER BY j.lane, g.job LOOP
+        mine := mine || e.job;
+        tries := tries || e.attempt;
+        IF e.outcome NOT IN ('done', 'cancelled') THEN
             PERFORM conch.job_again(e.job, e.attempt, e.outcome, e.error, make_interval(secs => e.pause));
         ELSIF NOT e.bare THEN
             PERFORM conch.job_leave(e.job);
         END IF;
     END LOOP;
+    IF cardinality(mine) < cardinality(job_end.jobs) THEN
+        RETURN QUERY SELECT u.job, u.attempt, t.job IS NOT NULL FROM unnest(job_end.jobs, job_end.attempts) AS u(job, attempt)
+            JOIN conch.jobs j ON j.id = u.job LEFT JOIN conch.job_taken t ON t.job = u.job AND t.attempt = u.attempt
+           WHERE (u.job, u.attempt) NOT IN (SELECT m.job, m.attempt FROM unnest(mine, tries) AS m(job, attempt));
+    END IF;
 END $$;
 
 -- job_progress notes how far attempts are.
@@ -465,7 +490,7 @@ END $$;
 -- dead_step carries an operation on for up to so many dead jobs, and returns how many it was; 0: the operation has ended. A job that dies
 -- again is not given back by the same operation. It raises CN022 if the database does not know the operation: it was restored since.
 CREATE FUNCTION conch.dead_step(operation uuid, most int) RETURNS int
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     o      conch.job_operations;
     picked bigint[];
@@ -489,13 +514,19 @@ BEGIN
     END IF;
     INSERT INTO conch.job_operated (operation, job) SELECT o.id, unnest(picked);
     UPDATE conch.job_operations p SET done = p.done + cardinality(picked) WHERE p.id = o.id;
-    FOR j IN WITH gone AS (DELETE FROM conch.job_dead d WHERE d.job = ANY (picked) RETURNING d.job, d.attempt)
-             SELECT a.id, a.lane, g.attempt + 1 AS attempt FROM gone g JOIN conch.jobs a ON a.id = g.job LOOP
-        CONTINUE WHEN o.kind = 'discard';
-        IF j.lane IS NULL THEN
-            PERFORM conch.job_start(j.id, j.attempt, now(), NULL);
-        ELSE
+    FOR j IN WITH gone AS (
+        DELETE FROM conch.job_dead d WHERE d.job = ANY (picked) RETURNING d.job, d.attempt
+    ), again AS (
+        SELECT a.id, a.queue, a.lane, g.attempt + 1 AS attempt, a.priority, a.handler, a.fenced FROM gone g JOIN conch.jobs a ON a.id = g.job WHERE o.kind <> 'discard'
+    ), ready AS (
+        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+        SELECT a.queue, now() + conch.job_wait(a.priority), a.id, a.attempt, conch.job_kind(a.handler), a.fenced FROM again a WHERE a.lane IS NULL
+    )
+    SELECT DISTINCT a.queue, a.lane, CASE WHEN a.lane IS NOT NULL THEN a.id END AS id, CASE WHEN a.lane IS NOT NULL THEN a.attempt END AS attempt FROM again a ORDER BY id LOOP
+        IF j.lane IS NOT NULL THEN
             PERFORM conch.job_enter(j.id, j.attempt, j.lane, now(), 2147483647);
+        ELSIF pg_notification_queue_usage() < 0.5 THEN
+            PERFORM pg_notify('conch_job', j.queue);
         END IF;
     END LOOP;
     RETURN cardinality(picked);
