@@ -6,16 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
-	"github.com/conchhq/conch/internal/pg/pgpool"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -28,65 +25,13 @@ type querier interface { //nolint:interfacebloat // the methods of pgx that a st
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
 
-// warmEvery is the interval between rehearsals, shorter than the life of an idle connection.
-const warmEvery = 20 * time.Second
-
 // KeepWarm keeps one rehearsed connection ready for a new leader until ctx ends.
-func (d *Database) KeepWarm(ctx context.Context) {
-	tick := time.NewTicker(warmEvery)
-	defer tick.Stop()
-	for {
-		_ = d.Rehearse(ctx) // an unreachable database or missing tables are reported elsewhere
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
+func (d *Database) KeepWarm(ctx context.Context) { d.pools.KeepWarm(ctx, 1, play) }
 
-const rehearsed = "conch: rehearsed"
+// Rehearse runs a new leader's first statements on the connection that is used next; the server has planned them then.
+func (d *Database) Rehearse(ctx context.Context) error { return d.pools.Rehearse(ctx, 1, play) }
 
-// Rehearse runs a new leader's first statements on the connection that is used next, in a
-// transaction that is rolled back, so that the server has compiled and planned them. That takes
-// several times as long as everything else between a new leader's token and its first transaction.
-// Behind a pooler it does nothing.
-func (d *Database) Rehearse(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, warmEvery)
-	defer cancel()
-	conn, err := d.acquireNamed(ctx)
-	if err != nil || conn == nil {
-		return err // behind a pooler no plan is kept
-	}
-	defer conn.Release()
-	marks := conn.Conn().PgConn().CustomData()
-	if _, done := marks[rehearsed]; done {
-		return nil
-	}
-	if err := play(ctx, conn); err != nil {
-		return fmt.Errorf("rehearsing the statements of a new leader: %w", err)
-	}
-	marks[rehearsed] = true
-	return nil
-}
-
-// acquireNamed returns a connection with named statements, nil behind a pooler. The first connection of a
-// pool has none and is replaced, hence the second try.
-func (d *Database) acquireNamed(ctx context.Context) (*pgxpool.Conn, error) {
-	for range 2 {
-		conn, err := d.pools.Writers.Acquire(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if pgpool.Named(conn.Conn()) {
-			return conn, nil
-		}
-		conn.Release()
-	}
-	return nil, nil
-}
-
-func play(ctx context.Context, conn querier) error {
+func play(ctx context.Context, conn *pgx.Conn) error {
 	var id pending.ID
 	_, _ = rand.Read(id[:]) // never fails since Go 1.24
 	account := chain.Account("rehearsal " + string(id[:]))

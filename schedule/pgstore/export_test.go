@@ -28,3 +28,6 @@ func (s *Store) CompareZones(ctx context.Context, places map[string]*time.Locati
 
 // At is the database of a store.
 func (s *Store) At() Connection { return s.at }
+
+// Rehearse is what [Store.KeepWarm] does now and then.
+func (s *Store) Rehearse(ctx context.Context) error { return s.pools.Rehearse(ctx, warm, play) }

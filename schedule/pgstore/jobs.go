@@ -38,6 +38,16 @@ func translate(err error) error {
 func (s *Store) Take(ctx context.Context, post fence.Token, queues []string, t schedule.Take) (out schedule.Taken, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var batch pgx.Batch
+	queueTake(&batch, post, queues, t, &out)
+	pgfence.Queue(&batch, post)
+	if err := translate(s.pools.Commit(ctx, &batch)); err != nil {
+		return schedule.Taken{}, err
+	}
+	return out, nil
+}
+
+func queueTake(batch *pgx.Batch, post fence.Token, queues []string, t schedule.Take, out *schedule.Taken) {
 	var since any = "-infinity"
 	if !t.Since.IsZero() {
 		since = t.Since
@@ -49,7 +59,6 @@ func (s *Store) Take(ctx context.Context, post fence.Token, queues []string, t s
 	if t.Kinds == nil {
 		kinds = []string{"c", "h", "j"}
 	}
-	var batch pgx.Batch
 	batch.Queue(pg.Durable)
 	batch.Queue(`SELECT job, attempt, queue, due, handler, args, extract(epoch FROM timeout)::float8, cron, at, scope, leader, fenced, maybe_repeated
 		FROM conch.job_take($1, $2, $3, $4, $5, $6::text[]::"char"[], $7)`,
@@ -57,7 +66,7 @@ func (s *Store) Take(ctx context.Context, post fence.Token, queues []string, t s
 		out.Jobs, err = pgx.CollectRows(rows, scanJob)
 		return err
 	})
-	batch.Queue(`SELECT extract(epoch FROM (SELECT run_at FROM conch.job_later ORDER BY run_at LIMIT 1) - now())::float8`).QueryRow(func(row pgx.Row) error {
+	batch.Queue(`SELECT extract(epoch FROM (SELECT run_at FROM conch.job_later ORDER BY run_at LIMIT 1) - clock_timestamp())::float8`).QueryRow(func(row pgx.Row) error {
 		var next *float64
 		if err := row.Scan(&next); err != nil || next == nil {
 			return err
@@ -65,11 +74,6 @@ func (s *Store) Take(ctx context.Context, post fence.Token, queues []string, t s
 		out.Next = max(span(*next), time.Millisecond)
 		return nil
 	})
-	pgfence.Queue(&batch, post)
-	if err := translate(s.pools.Commit(ctx, &batch)); err != nil {
-		return schedule.Taken{}, err
-	}
-	return out, nil
 }
 
 func scanJob(row pgx.CollectableRow) (j schedule.Job, err error) {
@@ -100,14 +104,18 @@ func (s *Store) Look(ctx context.Context, post string, progress map[schedule.Key
 	if len(jobs) > 0 {
 		batch.Queue(`SELECT conch.job_progress($1, $2, $3)`, jobs, attempts, texts)
 	}
+	queueLook(&batch, post, &all)
+	return all, s.pools.Commit(ctx, &batch)
+}
+
+func queueLook(batch *pgx.Batch, post string, all *[]schedule.Held) {
 	batch.Queue(`
-		SELECT t.job, t.attempt, t.epoch, j.fenced, t.cancel FROM conch.job_taken t JOIN conch.jobs j ON j.id = t.job WHERE t.post = $1 ORDER BY t.job`, post).Query(func(rows pgx.Rows) error {
-		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h schedule.Held, err error) {
+		SELECT t.job, t.attempt, t.epoch, j.fenced, t.cancel FROM conch.job_taken t JOIN conch.jobs j ON j.id = t.job WHERE t.post = $1 ORDER BY t.job`, post).Query(func(rows pgx.Rows) (err error) {
+		*all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h schedule.Held, err error) {
 			return h, row.Scan(&h.ID, &h.Attempt, &h.Epoch, &h.Fenced, &h.Cancel)
 		})
 		return err
 	})
-	return all, s.pools.Commit(ctx, &batch)
 }
 
 // Tell implements [schedule.Jobs]. If somebody holds a lane in a transaction of his own, the attempts are ended one by one: that one waits, and no other.
@@ -137,6 +145,15 @@ const deadlock = "40P01"
 func (s *Store) tell(ctx context.Context, ends []schedule.End) (out schedule.Told, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var batch pgx.Batch
+	queueTell(&batch, ends, &out)
+	if err := translate(s.pools.Commit(ctx, &batch)); err != nil {
+		return schedule.Told{}, err
+	}
+	return out, nil
+}
+
+func queueTell(batch *pgx.Batch, ends []schedule.End, out *schedule.Told) {
 	var jobs []int64
 	var attempts []int
 	var outcomes []string
@@ -146,8 +163,7 @@ func (s *Store) tell(ctx context.Context, ends []schedule.End) (out schedule.Tol
 		jobs, attempts, outcomes, pauses = append(jobs, e.ID), append(attempts, e.Attempt), append(outcomes, e.Outcome), append(pauses, e.Pause.Seconds())
 		errs, results = append(errs, orNull(readable(e.Error))), append(results, orNull(string(e.Result)))
 	}
-	var batch pgx.Batch
-	batch.Queue(pg.Durable + `, pg_catalog.set_config('lock_timeout', '100ms', true)`)
+	batch.Queue(durableHasty)
 	batch.Queue(`SELECT job, attempt, held FROM conch.job_end($1, $2, $3, $4, $5::json[], $6)`, jobs, attempts, outcomes, errs, results, pauses).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var k schedule.Key
@@ -163,10 +179,6 @@ func (s *Store) tell(ctx context.Context, ends []schedule.End) (out schedule.Tol
 		}
 		return rows.Err()
 	})
-	if err := translate(s.pools.Commit(ctx, &batch)); err != nil {
-		return schedule.Told{}, err
-	}
-	return out, nil
 }
 
 // end commits one statement.

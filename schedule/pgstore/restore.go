@@ -21,12 +21,14 @@ func (s *Store) Server(ctx context.Context) (out Server, err error) {
 	err = s.commit(ctx, func(row pgx.Row) (err error) {
 		looks, err = out.scan(row)
 		return err
-	}, `SELECT looks, restored_at, held, now() FROM conch.schedule_look($1)`, s.looks.Load())
+	}, lookSQL, s.looks.Load())
 	if err == nil {
 		s.looks.Store(looks)
 	}
 	return out, err
 }
+
+const lookSQL = `SELECT looks, restored_at, held, now() FROM conch.schedule_look($1)`
 
 // Held reads what is known of the server, and notes nothing.
 func (s *Store) Held(ctx context.Context) (out Server, err error) {

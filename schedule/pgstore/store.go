@@ -48,48 +48,66 @@ func (s *Store) Close() { s.pools.Close() }
 // Check returns an error that says why if this program cannot work with the tables.
 func (s *Store) Check(ctx context.Context) error { return Tables.Check(ctx, s.pools.Readers) }
 
-// Read implements [schedule.Store].
+// instant is the database's clock as the last statement before a commit reads it. now() would be older by what the transaction has taken, and a leader
+// that counts from it wakes as much too late.
+const instant = `SELECT clock_timestamp()`
+
+// Read implements [schedule.Store]. It is one round trip over the connection that the next write has, too.
 func (s *Store) Read(ctx context.Context, r schedule.Read) (out schedule.Loaded, err error) {
-	server, err := s.Server(ctx)
-	if err != nil {
-		return out, err
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var server Server
+	var looks int64
+	var batch pgx.Batch
+	queueRead(&batch, r, s.looks.Load(), &out, func(row pgx.Row) (err error) {
+		looks, err = server.scan(row)
+		return err
+	})
+	if err := s.pools.Commit(ctx, &batch); err != nil {
+		return schedule.Loaded{}, err
 	}
-	out.Restored = server.Restored
-	rows, err := s.pools.Readers.Query(ctx, `
-		SELECT c.id, c.name, c.newest, c.adopted, c.cursor_at, c.cursor_wall, c.floor_at, v.n, v.definition, v.since, v.retired, now()
-		  FROM conch.crons c JOIN conch.cron_revisions v ON v.cron = c.id AND v.n >= c.adopted
-		 WHERE (c.id > $1 OR c.id = ANY ($2) OR c.adopted <> c.newest) AND NOT (c.retired AND c.adopted = c.newest)
-		 ORDER BY c.id, v.n`, r.Known, r.Crons)
-	if err != nil {
-		return out, err
-	}
-	defer rows.Close()
+	s.looks.Store(looks)
+	out.At, out.Restored = out.At.UTC(), server.Restored
+	return out, nil
+}
+
+func queueRead(batch *pgx.Batch, r schedule.Read, looks int64, out *schedule.Loaded, server func(pgx.Row) error) {
+	batch.Queue(pg.Durable)
+	batch.Queue(lookSQL, looks).QueryRow(server)
+	batch.Queue(cronsSQL, r.Known, r.Crons).Query(func(rows pgx.Rows) (err error) {
+		out.Crons, err = collectCrons(rows)
+		return err
+	})
+	batch.Queue(instant).QueryRow(func(row pgx.Row) error { return row.Scan(&out.At) })
+}
+
+// cronsSQL reads crons with their revisions from the one in force on: those above an id, some more, and all that have one to adopt.
+const cronsSQL = `
+	SELECT c.id, c.name, c.newest, c.adopted, c.cursor_at, c.cursor_wall, c.floor_at, v.n, v.definition, v.since, v.retired
+	  FROM conch.crons c JOIN conch.cron_revisions v ON v.cron = c.id AND v.n >= c.adopted
+	 WHERE (c.id > $1 OR c.id = ANY ($2) OR c.adopted <> c.newest) AND NOT (c.retired AND c.adopted = c.newest)
+	 ORDER BY c.id, v.n`
+
+func collectCrons(rows pgx.Rows) (all []core.Cron, err error) {
 	for rows.Next() {
 		var c core.Cron
 		var v core.Revision
 		var cursor, wall, floor *time.Time
 		var definition []byte
-		if err := rows.Scan(&c.ID, &c.Name, &c.Newest, &c.Adopted, &cursor, &wall, &floor, &v.N, &definition, &v.Since, &v.Retired, &out.At); err != nil {
-			return out, err
+		if err := rows.Scan(&c.ID, &c.Name, &c.Newest, &c.Adopted, &cursor, &wall, &floor, &v.N, &definition, &v.Since, &v.Retired); err != nil {
+			return nil, err
 		}
 		if err := decode(definition, &v.Definition); err != nil {
-			return out, err
+			return nil, err
 		}
 		v.Since, c.Cursor, c.Floor = v.Since.UTC(), core.Cursor{At: orZero(cursor), Wall: orZero(wall)}, orZero(floor)
-		if last := len(out.Crons) - 1; last < 0 || out.Crons[last].ID != c.ID {
-			out.Crons = append(out.Crons, c)
+		if last := len(all) - 1; last < 0 || all[last].ID != c.ID {
+			all = append(all, c)
 		}
-		last := &out.Crons[len(out.Crons)-1]
+		last := &all[len(all)-1]
 		last.Revisions = append(last.Revisions, v)
 	}
-	if err := rows.Err(); err != nil {
-		return out, err
-	}
-	if len(out.Crons) == 0 {
-		err = s.pools.Readers.QueryRow(ctx, `SELECT now()`).Scan(&out.At)
-	}
-	out.At = out.At.UTC()
-	return out, err
+	return all, rows.Err()
 }
 
 // Write implements [schedule.Store].
@@ -119,14 +137,25 @@ const lockNotAvailable = "55P03"
 func (s *Store) write(ctx context.Context, t fence.Token, w schedule.Write) (out schedule.Written, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	moves, err := encode(w.Moves)
-	if err != nil {
+	var batch pgx.Batch
+	if err := queueWrite(&batch, t, w, &out); err != nil {
 		return out, err
 	}
-	var batch pgx.Batch
-	batch.Queue(pg.Durable + `, pg_catalog.set_config('lock_timeout', '100ms', true)`)
-	batch.Queue(`SELECT now()`).QueryRow(func(row pgx.Row) error { return row.Scan(&out.At) })
-	batch.Queue(`SELECT cron, at, outcome, job FROM conch.cron_move($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`, append(moves, t.Scope, t.Epoch)...).Query(func(rows pgx.Rows) error { return collect(rows, &out) })
+	pgfence.Queue(&batch, t)
+	if err := pgfence.Stale(s.pools.Commit(ctx, &batch)); err != nil {
+		return schedule.Written{}, err
+	}
+	out.At = out.At.UTC()
+	return out, nil
+}
+
+func queueWrite(batch *pgx.Batch, t fence.Token, w schedule.Write, out *schedule.Written) error {
+	moves, err := encode(w.Moves)
+	if err != nil {
+		return err
+	}
+	batch.Queue(durableHasty)
+	batch.Queue(`SELECT cron, at, outcome, job FROM conch.cron_move($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`, append(moves, t.Scope, t.Epoch)...).Query(func(rows pgx.Rows) error { return collect(rows, out) })
 	for _, p := range w.Prunes {
 		batch.Queue(`UPDATE conch.crons SET floor_at = $2 WHERE id = $1 AND cursor_at >= $2`, p.Cron, p.Upto).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() > 0 {
@@ -138,13 +167,12 @@ func (s *Store) write(ctx context.Context, t fence.Token, w schedule.Write) (out
 			SELECT x.at FROM conch.crons c JOIN conch.cron_runs x ON x.cron = c.id AND x.at <= c.floor_at WHERE c.id = $1 ORDER BY x.at LIMIT $2) o
 			WHERE r.cron = $1 AND r.at = o.at`, p.Cron, mostTrimmed) // what is left goes with what is trimmed
 	}
-	pgfence.Queue(&batch, t)
-	if err := pgfence.Stale(s.pools.Commit(ctx, &batch)); err != nil {
-		return schedule.Written{}, err
-	}
-	out.At = out.At.UTC()
-	return out, nil
+	batch.Queue(instant).QueryRow(func(row pgx.Row) error { return row.Scan(&out.At) })
+	return nil
 }
+
+// durableHasty begins a transaction that does not wait for long for what somebody else has locked.
+const durableHasty = pg.Durable + `, pg_catalog.set_config('lock_timeout', '100ms', true)`
 
 func orZero(t *time.Time) time.Time {
 	if t == nil {

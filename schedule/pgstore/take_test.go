@@ -2,10 +2,14 @@ package pgstore_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -251,4 +255,91 @@ func TestAProgramNeedsThreeFunctions(t *testing.T) {
 			t.Errorf("it may %s: %v", sql, err)
 		}
 	}
+}
+
+// However many jobs there are, and whatever the server knows of that, jobs are added, taken, ended and retried by their keys: no table is read from end to end.
+func TestNoTableOfJobsIsRead(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	const many = 300
+	run(t, conn, `BEGIN`) // the statistics do not know what follows
+	run(t, conn, `SELECT conch.job_add('q', 'work') FROM generate_series(1, $1)`, many)
+	before := readWhole(t, conn)
+	run(t, conn, `CREATE TEMP TABLE got ON COMMIT DROP AS SELECT job, attempt FROM conch.job_take('{q}', 'worker/1', 1, $1)`, many)
+	run(t, conn, `SELECT conch.job_end(array_agg(job), array_agg(attempt), array_agg(CASE WHEN job % 2 = 0 THEN 'done' ELSE 'dead' END), array_agg('why'::text), array_agg(NULL::json), array_agg(0::float8)) FROM got`)
+	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_dead`); n != many/2 {
+		t.Errorf("%d are dead, want %d", n, many/2)
+	}
+	run(t, conn, `INSERT INTO conch.job_operations (id, kind) VALUES ('00000000-0000-0000-0000-000000000001', 'retry')`)
+	if n := scan[int](t, conn, `SELECT conch.dead_step('00000000-0000-0000-0000-000000000001', 1000)`); n != many/2 {
+		t.Errorf("%d are retried, want %d", n, many/2)
+	}
+	if after := readWhole(t, conn); after != before {
+		t.Errorf("rows that were read: %s, and before %s", after, before)
+	}
+	run(t, conn, `COMMIT`)
+	if got, err := s.Take(t.Context(), worker, []string{"q"}, schedule.Take{Most: many}); err != nil || len(got.Jobs) != many/2 || got.Jobs[0].Attempt != 2 {
+		t.Errorf("took %d, %v", len(got.Jobs), err)
+	}
+}
+
+// readWhole says how many rows of each table of jobs this transaction has read from end to end. What the test itself counts is not among them.
+func readWhole(t *testing.T, conn *pgx.Conn) string {
+	t.Helper()
+	return scan[string](t, conn, `SELECT string_agg(relname || ' ' || seq_tup_read, ', ' ORDER BY relname) FROM pg_stat_xact_user_tables WHERE relname IN ('jobs', 'job_ready', 'job_taken', 'job_later', 'job_operated')`)
+}
+
+// A standby has what it needs first: connections that know the statements of a leader and of a worker. To rehearse them leaves nothing behind, and is not done twice.
+func TestAStandbyIsReady(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s, conn, ears := open(t, db.Config()), db.Connect(t), db.Connect(t)
+	run(t, ears, `LISTEN conch_job; LISTEN conch_cron`)
+	later := added(t, &desk{t: t, s: s, conn: conn}, `, run_at => now() + interval '1d'`)
+	if n := s.Warm(); n != 0 {
+		t.Errorf("%d connections are ready before", n)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, _ = ears.WaitForNotification(ctx) // of the job
+	for range 2 {
+		if err := s.Rehearse(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.Warm(); n != 2 {
+			t.Errorf("%d connections are ready, want one for the crons and one for a post", n)
+		}
+	}
+	if got := scan[string](t, conn, `SELECT (SELECT string_agg(id::text, ' ') FROM conch.jobs) || ' ' || (SELECT count(*) FROM conch.job_ready) || (SELECT count(*) FROM conch.job_taken) || (SELECT count(*) FROM conch.job_attempts)`); got != fmt.Sprintf("%d 000", later) {
+		t.Errorf("the rehearsal has left %q", got)
+	}
+	run(t, conn, `NOTIFY conch_job, 'the first'`)
+	if heard, err := ears.WaitForNotification(ctx); err != nil || heard.Payload != "the first" {
+		t.Errorf("the first notification is %v, %v; want the test's own", heard, err)
+	}
+}
+
+// F13: no door takes a payload with NUL, of which Postgres could read nothing; one that writes of it in other words is none.
+func TestNULIsRefused(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	for args, refuses := range map[string]bool{`"a\u0000b"`: true, `{"\u0000": 1}`: true, `"\\\u0000"`: true, `"\\u0000"`: false, `"\u0001"`: false} {
+		err := exec(t, conn, `SELECT conch.job_add('q', 'work', $1)`, args)
+		if got := refused(err, "23514"); got != refuses || got && !strings.Contains(err.Error(), "args have no NUL") || !refuses && err != nil {
+			t.Errorf("args %s: %v", args, err)
+		}
+	}
+	j := take(t, s, 1, scan[int64](t, conn, `SELECT min(id) FROM conch.jobs`))[0]
+	if err := exec(t, conn, `SELECT conch.job_done($1, 1, '"\u0000"')`, j.ID); !refused(err, "23514") {
+		t.Errorf("a result: %v", err)
+	}
+	run(t, conn, `SELECT conch.job_done($1, 1, '"\\u0000"')`, j.ID)
+}
+
+func exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, err := conn.Exec(ctx, sql, args...)
+	return err
 }

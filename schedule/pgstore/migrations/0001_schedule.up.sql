@@ -115,14 +115,24 @@ CREATE TABLE conch.cron_gaps (
 );
 CREATE INDEX cron_gaps_cron ON conch.cron_gaps (cron, from_at);
 
+-- What programs give has types of its own: the server reads a check of a table anew for each statement, which took as long as to add the job, and that of a type once in a
+-- session. Of JSON nothing can be read that has NUL.
+CREATE DOMAIN conch.job_queue AS text COLLATE "C" CONSTRAINT "a queue has 1 to 64 bytes" CHECK (octet_length(VALUE) BETWEEN 1 AND 64);
+CREATE DOMAIN conch.job_args AS json CONSTRAINT "args have 262144 bytes at most" CHECK (octet_length(VALUE::text) <= 262144)
+    CONSTRAINT "args have no NUL" CHECK (strpos(VALUE::text, '\u0000') = 0 OR VALUE::text !~ '(^|[^\\])(\\\\)*\\u0000');
+CREATE DOMAIN conch.job_priority AS int CONSTRAINT "a priority is 0 to 3" CHECK (VALUE BETWEEN 0 AND 3);
+CREATE DOMAIN conch.job_retries AS int CONSTRAINT "retries are 0 or more" CHECK (VALUE >= 0);
+CREATE DOMAIN conch.job_result AS json CONSTRAINT "a result has 65536 bytes at most" CHECK (octet_length(VALUE::text) <= 65536)
+    CONSTRAINT "a result has no NUL" CHECK (strpos(VALUE::text, '\u0000') = 0 OR VALUE::text !~ '(^|[^\\])(\\\\)*\\u0000');
+
 -- A job, as it was asked for. It is never changed.
 CREATE TABLE conch.jobs (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    queue      text COLLATE "C" NOT NULL CONSTRAINT "a queue has 1 to 64 bytes" CHECK (octet_length(queue) BETWEEN 1 AND 64),
+    queue      conch.job_queue NOT NULL,
     handler    jsonb NOT NULL,                                     -- {"job": name}, {"command": […]} or {"http": address}
-    args       json NOT NULL CONSTRAINT "args have 262144 bytes at most" CHECK (octet_length(args::text) <= 262144),
-    priority   int NOT NULL CONSTRAINT "a priority is 0 to 3" CHECK (priority BETWEEN 0 AND 3),
-    retries    int NOT NULL CONSTRAINT "retries are 0 or more" CHECK (retries >= 0),
+    args       conch.job_args NOT NULL,
+    priority   conch.job_priority NOT NULL,
+    retries    conch.job_retries NOT NULL,
     timeout    interval NOT NULL,
     lane       text COLLATE "C",                                   -- one of a lane is ready, later or taken at a time
     key        text COLLATE "C",                                   -- one of a key has not ended
@@ -174,7 +184,7 @@ CREATE TABLE conch.job_attempts (
     began   timestamptz NOT NULL,
     ended   timestamptz NOT NULL,
     error   text,
-    result  json CONSTRAINT "a result has 65536 bytes at most" CHECK (octet_length(result::text) <= 65536),
+    result  conch.job_result,
     spare   int,                                                   -- how many may fail from here on, before the job is dead; null: it has ended
     PRIMARY KEY (job, attempt)
 );
@@ -208,19 +218,21 @@ RETURN floor(date_part('epoch', due)) || ' ' || queue;
 
 -- job_start has a job begin at an instant: it is ready, or comes later.
 CREATE FUNCTION conch.job_start(job bigint, attempt int, run_at timestamptz, made_at timestamptz) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    j   conch.jobs;
+    j record;
     due timestamptz := run_at;
 BEGIN
-    SELECT * INTO j FROM conch.jobs a WHERE a.id = job_start.job;
+    SELECT a.id, a.queue, a.priority, a.handler, a.fenced INTO j FROM conch.jobs a WHERE a.id = job_start.job;
     IF run_at > now() THEN
-        INSERT INTO conch.job_later (run_at, job, attempt, made_at) VALUES (job_start.run_at, job_start.job, job_start.attempt, job_start.made_at);
+        INSERT INTO conch.job_later (run_at, job, attempt, made_at) VALUES (job_start.run_at, j.id, job_start.attempt, job_start.made_at);
     ELSE
         due := run_at + conch.job_wait(j.priority);
         INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced) VALUES (j.queue, due, j.id, job_start.attempt, conch.job_kind(j.handler), j.fenced);
     END IF;
-    PERFORM pg_notify('conch_job', conch.job_word(j.queue, due)) WHERE pg_notification_queue_usage() < 0.5;
+    IF pg_notification_queue_usage() < 0.5 THEN
+        PERFORM pg_notify('conch_job', conch.job_word(j.queue, due));
+    END IF;
 END $$;
 
 -- job_enter has a job take its lane, or wait for it. At most waits jobs wait: otherwise it is false, and the
@@ -256,7 +268,7 @@ RETURN CASE WHEN name ~ '^[!-~]+( +[!-~]+)*$' OR getdatabaseencoding() <> 'UTF8'
 -- could take a name for another one: then the job would wait for a worker, a lane or a key that is none.
 CREATE FUNCTION conch.job_add(queue text, handler text, args json DEFAULT '{}', run_at timestamptz DEFAULT NULL, priority int DEFAULT 1,
                               lane text DEFAULT NULL, key text DEFAULT NULL, retries int DEFAULT 3, timeout interval DEFAULT '1h', fenced boolean DEFAULT false) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     id     bigint := nextval('conch.jobs_id_seq');
     holder bigint;
@@ -290,12 +302,15 @@ END $$;
 -- job_take takes up to so many jobs for a worker, first those that come later and are due. The caller fences the transaction with the
 -- token of its post. After a restore nothing is taken while jobs are held. A job that was due, or was added, before the server changed may have been done:
 -- maybe_repeated. A delay that was made while the clock was ahead is over: now() may be older than one that was just made. Nothing is looked at that was due before an instant, but for what has just
--- come: a worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them. They are deleted by
--- where they lie: a plan that joins them reads the table. It says which kinds of handlers
+-- come: a worker says up to where it has taken, since rows that are gone stand in the way for as long as any transaction may still see them. It says which kinds of handlers
 -- it calls, and whether it may take none but those that prove their attempts.
+--
+-- Its plans, and those of job_end and dead_step, look each row up by its key, whatever the statistics say: these tables are empty at one moment and have a hundred thousand rows
+-- at the next, and under a snapshot that is held they have the rows of all jobs that have gone through. A plan that reads one of them from end to end costs each job that, and so
+-- does one that joins what a statement has just found: it does not know how many that are, and compares each with each.
 CREATE FUNCTION conch.job_take(queues text[], post text, epoch bigint, most int, since timestamptz DEFAULT '-infinity', kinds "char"[] DEFAULT '{c,h,j}', proving boolean DEFAULT false)
 RETURNS TABLE (job bigint, attempt int, queue text, due timestamptz, handler jsonb, args json, timeout interval, cron text, at timestamptz, scope text, leader bigint, fenced boolean, maybe_repeated boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
     s conch.schedule_server := conch.schedule_look(0);
@@ -303,18 +318,20 @@ BEGIN
     IF s.held THEN
         RETURN;
     END IF;
-    WITH come AS (
-        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
-    ), early AS (
-        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED
-    ), moved AS (
-        DELETE FROM conch.job_later l USING (TABLE come UNION TABLE early) d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
-    ), ready AS (
-        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
-        SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt, conch.job_kind(j.handler), j.fenced FROM moved m JOIN conch.jobs j ON j.id = m.job
-        RETURNING job_ready.due
-    )
-    SELECT least(job_take.since, min(r.due)) INTO since FROM ready r;
+    IF EXISTS (SELECT FROM conch.job_later l WHERE l.run_at <= now()) OR EXISTS (SELECT FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp()) THEN
+        WITH come AS (
+            SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+        ), early AS (
+            SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED
+        ), moved AS (
+            DELETE FROM conch.job_later l USING (TABLE come UNION TABLE early) d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
+        ), ready AS (
+            INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+            SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt, conch.job_kind(j.handler), j.fenced FROM moved m JOIN conch.jobs j ON j.id = m.job
+            RETURNING job_ready.due
+        )
+        SELECT least(job_take.since, min(r.due)) INTO since FROM ready r;
+    END IF;
     RETURN QUERY
     WITH got AS (
         DELETE FROM conch.job_ready r WHERE r.ctid = ANY (ARRAY(
@@ -325,7 +342,7 @@ BEGIN
     ), taken AS (
         INSERT INTO conch.job_taken (job, attempt, post, epoch, at) SELECT g.job, g.attempt, job_take.post, job_take.epoch, now() FROM got g
     )
-    SELECT g.job, g.attempt, j.queue, g.due, j.handler, j.args, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch, j.fenced,
+    SELECT g.job, g.attempt, j.queue::text, g.due, j.handler, j.args::json, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch, j.fenced,
            coalesce(coalesce(j.at, j.created_at) <= s.changed_at, false)
       FROM got g JOIN conch.jobs j ON j.id = g.job;
 END $$;
@@ -399,11 +416,10 @@ END $$;
 
 -- job_end ends attempts, as a worker tells it: one that is over stays as it is, and is returned. So is one that a transaction holds; it is to be
 -- told again. One that somebody has cancelled is not tried again, whatever is told. A row that nobody has locked or changed since it was written (its xmax is 0) is deleted without
--- being locked first, which is a twentieth of what a job writes to the WAL; if somebody locks it in between, the delete waits for as long as the caller lets it. Nothing joins two
--- lists: a plan that does not know how long they are compares each with each.
+-- being locked first, which is a twentieth of what a job writes to the WAL; if somebody locks it in between, the delete waits for as long as the caller lets it.
 CREATE FUNCTION conch.job_end(jobs bigint[], attempts int[], outcomes text[], errors text[], results json[], pauses float8[])
 RETURNS TABLE (job bigint, attempt int, held boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
     e record;
@@ -478,7 +494,7 @@ END $$;
 -- dead_step carries an operation on for up to so many dead jobs, and returns how many it was; 0: the operation has ended. A job that dies
 -- again is not given back by the same operation. It raises CN022 if the database does not know the operation: it was restored since.
 CREATE FUNCTION conch.dead_step(operation uuid, most int) RETURNS int
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     o      conch.job_operations;
     picked bigint[];
@@ -652,10 +668,10 @@ BEGIN
     ), later AS (
         INSERT INTO conch.job_later (run_at, job, attempt) SELECT u.begins, u.job, 1 FROM free u WHERE u.begins > now()
     )
-    SELECT u.cron, u.at, u.job, u.queue, u.lane, u.begins, CASE WHEN f.job IS NULL THEN u.d END AS d, n.job IS NOT NULL AS new, f.job IS NOT NULL AS free FROM due u LEFT JOIN new n ON n.job = u.job LEFT JOIN free f ON f.job = u.job ORDER BY u.cron, u.at LOOP
-        IF r.free AND r.queue IS DISTINCT FROM told AND pg_notification_queue_usage() < 0.5 THEN
-            PERFORM pg_notify('conch_job', r.queue);
-            told := r.queue;
+    SELECT u.cron, u.at, u.job, u.lane, u.begins, CASE WHEN f.job IS NULL THEN u.d END AS d, CASE WHEN f.job IS NOT NULL THEN conch.job_word(u.queue, u.begins + conch.job_wait((u.d->>'priority')::int)) END AS word, n.job IS NOT NULL AS new, f.job IS NOT NULL AS free FROM due u LEFT JOIN new n ON n.job = u.job LEFT JOIN free f ON f.job = u.job ORDER BY u.cron, u.at LOOP
+        IF r.word <> coalesce(told, '') AND pg_notification_queue_usage() < 0.5 THEN
+            PERFORM pg_notify('conch_job', r.word);
+            told := r.word;
         END IF;
         IF r.free OR r.new AND conch.job_enter(r.job, 1, r.lane, r.begins, CASE WHEN r.d->>'overlap' = 'queue' THEN (r.d->>'waits')::int ELSE 0 END) THEN
             cron := r.cron;

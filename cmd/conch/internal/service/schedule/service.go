@@ -47,6 +47,7 @@ type service struct {
 	fault error          // why there is none
 	tally *tally
 	look  chan struct{} // has an element when the file is to be looked at
+	warms chan struct{} // has an element while one of the roles keeps connections ready for all
 
 	mu        sync.Mutex
 	section   *Section
@@ -54,7 +55,7 @@ type service struct {
 }
 
 func newService(f node.Frame) *service {
-	s := &service{frame: f, tally: newTally(), look: make(chan struct{}, 1), section: new(Section)}
+	s := &service{frame: f, tally: newTally(), look: make(chan struct{}, 1), warms: make(chan struct{}, 1), section: new(Section)}
 	if f.Database == nil {
 		return s
 	}
@@ -198,9 +199,22 @@ func (s *service) compare(ctx context.Context, file schedule.File) {
 // Work implements node.Service.
 func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Context)) {
 	if w, is := r.Does.(Worker); is {
-		return s.work(r, w), nil
+		return s.work(r, w), s.standBy
 	}
-	return s.lead, nil
+	return s.lead, s.standBy
+}
+
+// standBy keeps connections ready while this node may lead. That of one role is enough for all.
+func (s *service) standBy(ctx context.Context) {
+	if s.store == nil {
+		return
+	}
+	select {
+	case s.warms <- struct{}{}:
+		s.store.KeepWarm(ctx)
+		<-s.warms
+	case <-ctx.Done():
+	}
 }
 
 // lead runs the crons while this node leads.
