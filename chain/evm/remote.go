@@ -47,6 +47,13 @@ func NewRemote(account chain.Account, service KeyService) *Remote {
 // Account implements Signer.
 func (r *Remote) Account() chain.Account { return r.account }
 
+// Close closes the connections that are not in use.
+func (r *Remote) Close() {
+	if closer, is := r.service.(interface{ Close() }); is {
+		closer.Close()
+	}
+}
+
 // Check asks for the public key, and returns an error unless it is that of the account. It signs nothing.
 func (r *Remote) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callPatience)
