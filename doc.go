@@ -50,6 +50,10 @@
 //     none of which is believed alone.
 //   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and similar chains.
 //     It is a separate module, since it needs the libraries of go-ethereum.
+//   - [github.com/conchhq/conch/chain/keyservice]: keys that a service keeps, and
+//     [github.com/conchhq/conch/chain/keyservice/vault] is one such service;
+//     [github.com/conchhq/conch/chain/keyservice/awskms] and
+//     [github.com/conchhq/conch/chain/keyservice/gcpkms] are modules of their own.
 //   - [github.com/conchhq/conch/chain/feed]: one chain shared by all accounts of a
 //     process, which then ask for its heads and blocks once.
 //   - [github.com/conchhq/conch/transport]: messages between the nodes of several
@@ -95,6 +99,8 @@
 //     that a test can break on purpose.
 //   - [github.com/conchhq/conch/chain/evm/evmtest]: no suite, but a node of Ethereum, keys, and JSON-RPC
 //     providers that limit, lag and lie as real ones do.
+//   - [github.com/conchhq/conch/chain/keyservice/keyservicetest]: for clients of such services, with
+//     stand-ins for three of them.
 //   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
 //     states.
 //   - [github.com/conchhq/conch/sequencer/sequencertest]: no suite, but a chain and a

@@ -41,7 +41,7 @@
 // The URL may carry a secret, which appears in requests only: errors and prints show scheme and
 // host. A [Signer] signs for one account and sends nothing. [Keystore] holds a decrypted key.
 // [External] asks another process, and the driver refuses anything but the transaction that it
-// asked for, signed by the account.
+// asked for, signed by the account. [Remote] has a service sign the hash.
 //
 // Sources: requirements S15, S20, S23–S26; the Ethereum execution API; EIP-155, EIP-1559,
 // EIP-2681, EIP-7825.

@@ -16,6 +16,15 @@ var NewKeystore = newKeystore
 // Judge returns the verdict for an error.
 var Judge = judge
 
+// SetSignPatience sets how long one signature waits for a signer that throttles.
+func SetSignPatience(x *External, wait time.Duration) { x.lull.patience = wait }
+
+// SignPatience and CallPatience bound a signature by a service.
+const (
+	SignPatience = signPatience
+	CallPatience = callPatience
+)
+
 // SetLinkPatience sets how long one look waits for the final block to be linked.
 func SetLinkPatience(c *Chain, wait time.Duration) { c.linkPatience = wait }
 

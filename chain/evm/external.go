@@ -3,6 +3,7 @@ package evm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm/internal/budget"
+	"github.com/conchhq/conch/chain/keyservice"
 )
 
 // External is a Signer that asks another process over JSON-RPC: clef ("account_signTransaction")
@@ -19,6 +22,7 @@ type External struct {
 	account  chain.Account
 	method   string
 	endpoint *endpoint
+	lull     *lull
 }
 
 var _ Signer = (*External)(nil)
@@ -27,7 +31,10 @@ var _ Signer = (*External)(nil)
 // patience for an answer, since a person may have to confirm.
 func NewExternal(account chain.Account, url, method string, patience time.Duration) *External {
 	cfg := Config{URL: url, Timeout: patience}.withDefaults()
-	return &External{account: account, method: method, endpoint: newEndpoint(cfg)}
+	e := newEndpoint(cfg)
+	e.budget.Close()
+	e.budget = budget.New(0, nil, func(error) (time.Duration, bool) { return 0, false }) // the lull waits, and not for a whole patience
+	return &External{account: account, method: method, endpoint: e, lull: &lull{patience: signPatience, single: true}}
 }
 
 // Account implements Signer.
@@ -51,8 +58,14 @@ func (x *External) Sign(ctx context.Context, tx *types.Transaction) (*types.Tran
 	args["maxFeePerGas"] = (*hexutil.Big)(tx.GasFeeCap())
 	args["maxPriorityFeePerGas"] = (*hexutil.Big)(tx.GasTipCap())
 	var answer json.RawMessage
-	if err := x.endpoint.call(ctx, &answer, x.method, args); err != nil {
-		return nil, fmt.Errorf("%w %v: the external signer: %w", chain.ErrKey, x.account, err)
+	err := x.lull.ask(ctx, func(ctx context.Context) error {
+		if err := x.endpoint.call(ctx, &answer, x.method, args); err != nil {
+			return x.fault(err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	raw, err := signedBytes(answer)
 	if err != nil {
@@ -63,6 +76,17 @@ func (x *External) Sign(ctx context.Context, tx *types.Transaction) (*types.Tran
 		return nil, fmt.Errorf("%w %v: the external signer's answer is not a transaction: %w", chain.ErrKey, x.account, err)
 	}
 	return signed, nil
+}
+
+// fault says of which kind an error of the endpoint is.
+func (x *External) fault(err error) error {
+	f := &keyservice.Fault{Kind: keyservice.Refused, Service: x.String(), Detail: err.Error(), Cause: err}
+	if _, slow := limited(err); slow {
+		f.Kind = keyservice.Throttled
+	} else if errors.Is(err, chain.ErrUnreachable) {
+		f.Kind = keyservice.Away
+	}
+	return f
 }
 
 // signedBytes reads the bytes alone, or an object with a member "raw".

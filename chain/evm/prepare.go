@@ -117,7 +117,7 @@ func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.Dynamic
 	if err != nil {
 		return chain.Signed{}, err
 	}
-	if _, own := signer.(*Keystore); !own && !faithful(tx, signed, d.Account) {
+	if !isOwn(signer) && !faithful(tx, signed, d.Account) {
 		return chain.Signed{}, errors.Join(chain.ErrKey, fmt.Errorf("the signer for %v returned another transaction or another account's signature: do not trust it", d.Account))
 	}
 	raw, err := signed.MarshalBinary()
@@ -129,6 +129,15 @@ func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.Dynamic
 		Account: d.Account, Index: d.Index, Hash: chain.Hash(hash[:]), Bytes: raw,
 		Fee: chain.Fee{Max: unsigned.GasFeeCap, Tip: unsigned.GasTipCap}, Gas: unsigned.Gas, Filler: d.Filler,
 	}, nil
+}
+
+// isOwn reports whether the signature was made here: of an external signer's answer anything may be false.
+func isOwn(s Signer) bool {
+	switch s.(type) {
+	case *Keystore, *Remote:
+		return true
+	}
+	return false
 }
 
 // faithful reports whether a signer outside this process signed tx, and as account a. Recovering

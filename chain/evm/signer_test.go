@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +25,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/chain/keyservice"
 )
 
 const (
@@ -252,6 +257,41 @@ func TestExternalIsNotTrusted(t *testing.T) {
 		wraps(t, all[0].Err, chain.ErrKey)
 		if len(all[0].Bytes) > 0 {
 			t.Errorf("%s was changed: got an attempt, want the error alone", what)
+		}
+	}
+}
+
+// A signer by JSON-RPC that throttles or is silent is told of by kind, and asked as seldom as a service of keys; what it refuses is
+// about one transaction.
+func TestExternalThrottled(t *testing.T) {
+	t.Parallel()
+	secret, _ := crypto.HexToECDSA(secretKey)
+	account := evm.NewKeystore(secret).Account()
+	for status, want := range map[int]keyservice.Kind{http.StatusTooManyRequests: keyservice.Throttled, http.StatusBadGateway: keyservice.Away, 0: keyservice.Refused} {
+		var calls atomic.Int64
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			calls.Add(1)
+			if status != 0 {
+				w.Header().Set("Retry-After", "60")
+				w.WriteHeader(status)
+				return
+			}
+			var c rpcCall
+			_ = json.NewDecoder(r.Body).Decode(&c)
+			fmt.Fprint(w, c.say(func(string, []json.RawMessage) any { return fault{-32000, "request denied"} }))
+		}))
+		x := evm.NewExternal(account, s.URL, "account_signTransaction", patience)
+		evm.SetSignPatience(x, 300*time.Millisecond)
+		for range 100 {
+			_, err := x.Sign(t.Context(), unsigned(1337))
+			if kind, is := keyservice.KindOf(err); !is || kind != want || !errors.Is(err, chain.ErrKey) {
+				t.Fatalf("status %d: got %v, want a fault of kind %d", status, err, want)
+			}
+		}
+		x.Close()
+		s.Close()
+		if n := calls.Load(); status != 0 && n > 10 || status == 0 && n != 100 {
+			t.Errorf("status %d: it was asked %d times", status, n)
 		}
 	}
 }

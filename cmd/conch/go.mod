@@ -5,6 +5,8 @@ go 1.26.0
 require (
 	github.com/conchhq/conch v0.0.0
 	github.com/conchhq/conch/chain/evm v0.0.0
+	github.com/conchhq/conch/chain/keyservice/awskms v0.0.0
+	github.com/conchhq/conch/chain/keyservice/gcpkms v0.0.0
 	github.com/conchhq/conch/txlog/quorum v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/pelletier/go-toml/v2 v2.4.3
@@ -20,8 +22,25 @@ require (
 )
 
 require (
+	cloud.google.com/go/compute/metadata v0.3.0 // indirect
 	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/aws/aws-sdk-go-v2 v1.48.0 // indirect
+	github.com/aws/aws-sdk-go-v2/config v1.33.18 // indirect
+	github.com/aws/aws-sdk-go-v2/credentials v1.21.0 // indirect
+	github.com/aws/aws-sdk-go-v2/feature/ec2/imds v1.20.9 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.12 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.12 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/v4a v1.5.12 // indirect
+	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.25 // indirect
+	github.com/aws/aws-sdk-go-v2/service/internal/presigned-url v1.14.12 // indirect
+	github.com/aws/aws-sdk-go-v2/service/kms v1.62.6 // indirect
+	github.com/aws/aws-sdk-go-v2/service/signin v1.13.1 // indirect
+	github.com/aws/aws-sdk-go-v2/service/sso v1.39.5 // indirect
+	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.5 // indirect
+	github.com/aws/aws-sdk-go-v2/service/sts v1.52.0 // indirect
+	github.com/aws/smithy-go v1.28.9 // indirect
 	go.etcd.io/bbolt v1.5.0 // indirect
+	golang.org/x/oauth2 v0.38.0 // indirect
 )
 
 require (
@@ -73,6 +92,10 @@ require (
 replace github.com/conchhq/conch => ../..
 
 replace github.com/conchhq/conch/chain/evm => ../../chain/evm
+
+replace github.com/conchhq/conch/chain/keyservice/awskms => ../../chain/keyservice/awskms
+
+replace github.com/conchhq/conch/chain/keyservice/gcpkms => ../../chain/keyservice/gcpkms
 
 replace github.com/conchhq/conch/sequencer/evm => ../../sequencer/evm
 

@@ -27,6 +27,7 @@ var libraries = []library{
 	// The node passes a transaction on to the services that guard their tables (Tables.Guard).
 	{prefix: "github.com/jackc/pgx", rooms: []string{"internal/pg", "*/pg*", "cmd/conch/internal/pg*", "cmd/conch/internal/lab/pg*", "cmd/conch/internal/node", "schedule/riverq", "examples"}, root: true},
 	{prefix: "github.com/ethereum/go-ethereum", rooms: []string{"chain/evm", "sequencer/evm"}},
+	{prefix: "github.com/aws", rooms: []string{"chain/keyservice/awskms"}},
 	// A service returns its collectors, and the node hands them to metric.
 	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*"}},
 	{prefix: "github.com/spf13/cobra", rooms: []string{"cmd"}},

@@ -58,7 +58,7 @@ type Account struct {
 	Address      chain.Account
 	Keystore     string // file of web3 secret storage
 	PasswordFile string
-	Signer       string        // URL of an external signer instead of a keystore; may carry a secret
+	Signer       string        // instead of a keystore: URL of an external signer, which may carry a secret, or a service of keys and its key
 	SignerMethod string        // default DefaultSignerMethod
 	MaxInFlight  int           // 0: the default of package pending
 	ArchiveAfter time.Duration // age at which finished transactions are archived; 0: never
@@ -166,7 +166,7 @@ func (s *Section) Settle(d *config.Decoder, _ config.Config) {
 			d.Fault(place+".chain", "%q is the name of no [[chains]]", a.Chain.Name)
 		}
 		settleAddress(d, place, a)
-		if a.Signer != "" && a.SignerMethod == "" {
+		if _, _, is := a.keyService(); a.Signer != "" && a.SignerMethod == "" && !is {
 			a.SignerMethod = DefaultSignerMethod
 		}
 		a.Name = cmp.Or(a.Name, a.Address.String())
@@ -265,9 +265,13 @@ func validateSigner(d *config.Decoder, place string, a Account) {
 	if a.Signer == "" && a.SignerMethod != "" {
 		d.Fault(place+".signer_method", "is for an external signer, and there is none: take it out, or name a signer instead of the keystore")
 	}
-	if a.Signer != "" {
-		if u, err := url.Parse(a.Signer); err != nil || u.Host == "" {
-			d.Fault(place+".signer", "is not a URL such as http://127.0.0.1:9000")
-		}
+	of, key, is := a.keyService()
+	switch u, err := url.Parse(a.Signer); {
+	case is && a.SignerMethod != "":
+		d.Fault(place+".signer_method", "is for a process that is asked over JSON-RPC, and the signer is a service of keys: take it out")
+	case is && of.parse(key) != nil:
+		d.Fault(place+".signer", "does not name a key: %v", of.parse(key))
+	case a.Signer != "" && !is && (err != nil || u.Host == ""):
+		d.Fault(place+".signer", "is not a URL such as http://127.0.0.1:9000, and no key of a service such as awskms:alias/payouts, gcpkms:projects/… or vault:transit/payouts")
 	}
 }

@@ -88,13 +88,16 @@ func balance(ctx context.Context, a Account) (*big.Int, error) {
 	return driver.Balance(ctx, a.Address)
 }
 
-// signs opens an account's key, or connects to its signer, where a person may have to confirm.
+// signs opens an account's key, asks a service for its public key, or connects to a signer, where a person may have to confirm.
 func signs(ctx context.Context, keys *keyring, a Account) error {
 	signer, err := keys.open(a)
 	if err != nil {
 		return err
 	}
 	disconnect(signer)
+	if remote, is := signer.(*evm.Remote); is {
+		return remote.Check(ctx)
+	}
 	if a.Signer == "" {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/chain/keyservice"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
 
@@ -22,16 +23,23 @@ const (
 	signerPatience = time.Minute // a person may have to confirm
 )
 
-// keyring keeps opened keys, so that a term does not begin with the second that opening takes.
+// keyring keeps opened keys, so that a term does not begin with the second that opening takes, and the signers of services, so that
+// a term knows what the last one has learned of theirs.
 type keyring struct {
-	mu   sync.Mutex
-	keys map[[sha256.Size]byte]*evm.Keystore // by the hash of their files
+	mu      sync.Mutex
+	keys    map[[sha256.Size]byte]*evm.Keystore // by the hash of their files
+	remotes map[[2]string]*evm.Remote           // by service and address
 }
 
-func newKeyring() *keyring { return &keyring{keys: map[[sha256.Size]byte]*evm.Keystore{}} }
+func newKeyring() *keyring {
+	return &keyring{keys: map[[sha256.Size]byte]*evm.Keystore{}, remotes: map[[2]string]*evm.Remote{}}
+}
 
 // open makes an account's signer. Its error quotes nothing of the files.
 func (k *keyring) open(a Account) (evm.Signer, error) {
+	if _, _, is := a.keyService(); is {
+		return k.remote(a)
+	}
 	if a.Signer != "" {
 		return evm.NewExternal(a.Address, a.Signer, a.SignerMethod, signerPatience), nil
 	}
@@ -50,6 +58,21 @@ func (k *keyring) open(a Account) (evm.Signer, error) {
 		return nil, fmt.Errorf("%w: the keystore holds the key of %v, the configuration says %v: correct one of them", chain.ErrKey, key.Account(), a.Address)
 	}
 	return key, nil
+}
+
+// remote returns the signer by a service, the same for the same key.
+func (k *keyring) remote(a Account) (*evm.Remote, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at := [2]string{a.Signer, string(a.Address)}
+	if kept := k.remotes[at]; kept != nil {
+		return kept, nil
+	}
+	made, err := openRemote(a)
+	if err == nil {
+		k.remotes[at] = made
+	}
+	return made, err
 }
 
 func (k *keyring) kept(sum [sha256.Size]byte) *evm.Keystore {
@@ -81,8 +104,11 @@ func sumOf(files ...string) (sum [sha256.Size]byte, err error) {
 // better part of a second.
 const opensAtOnce = 4
 
-// openAll opens the keys of all accounts.
-func (k *keyring) openAll(c config.Config, accounts []Account) error {
+// openAll opens the keys of all accounts, and looks at those of services: one of another account or curve is a fault, and what else
+// keeps a service from signing is told to away, since it may pass.
+func (k *keyring) openAll(ctx context.Context, c config.Config, accounts []Account, away func(Account, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, checkPatience)
+	defer cancel()
 	errs := make([]error, len(accounts))
 	slots := make(chan struct{}, min(opensAtOnce, runtime.GOMAXPROCS(0)))
 	var opening sync.WaitGroup
@@ -91,6 +117,12 @@ func (k *keyring) openAll(c config.Config, accounts []Account) error {
 		opening.Go(func() {
 			defer func() { <-slots }()
 			signer, err := k.open(a)
+			if remote, is := signer.(*evm.Remote); is && err == nil {
+				if err = remote.Check(ctx); err != nil && !wrongKey(err) {
+					away(a, err)
+					err = nil
+				}
+			}
 			if errs[i] = err; err == nil {
 				disconnect(signer)
 			}
@@ -104,6 +136,12 @@ func (k *keyring) openAll(c config.Config, accounts []Account) error {
 		}
 	}
 	return c.Faults(faults)
+}
+
+// wrongKey reports whether nobody but the author of the configuration can mend a fault.
+func wrongKey(err error) bool {
+	kind, is := keyservice.KindOf(err)
+	return is && (kind == keyservice.Foreign || kind == keyservice.Unfit)
 }
 
 // disconnect calls Close if there is such a method.

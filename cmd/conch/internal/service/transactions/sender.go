@@ -112,7 +112,7 @@ func (a Account) mostFee() chain.Fee { return chain.Fee{Max: a.MaxFee, Tip: a.Ma
 // longest bounds one exchange; 0 is the default. A person may have to confirm at a signer, so
 // that the default would give up too early.
 func longest(a Account) time.Duration {
-	if a.Signer == "" {
+	if _, _, is := a.keyService(); a.Signer == "" || is {
 		return 0
 	}
 	return signerPatience + checkPatience
@@ -164,7 +164,7 @@ var meaning = map[pending.Cause]string{
 	pending.Rewound:    "the chain has taken back what was final",
 	pending.Funds:      "the account cannot pay: what waits for money is not sent until it can, nor is what waits behind it",
 	pending.Fees:       "what has to be paid is above four fifths of max_fee or max_tip (the rest is kept for a cancellation): it waits until fees fall or more is allowed",
-	pending.Keys:       "there is no key for the account, or its signer refuses: nothing more is signed",
+	pending.Keys:       "there is no key for the account, or its signer refuses, throttles or does not answer: nothing more is signed, and all keeps its place",
 	pending.Refused:    "the chain will never take the bytes of a transaction: its nonce is filled by a transaction that does nothing",
 	pending.Unsignable: "the chain would refuse the next attempt for a nonce: the nonce waits with the attempts that it has",
 	pending.Unfilled:   "the chain does not take the filler of a nonce: it is signed again with each block, and all later nonces wait",

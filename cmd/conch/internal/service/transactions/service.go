@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -96,7 +97,7 @@ func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 func (s *service) Prepare(ctx context.Context, c config.Config) (apply func(), err error) {
 	accounts := config.Of[*Section](c).accounts
 	if s.dial == nil {
-		if err := s.keyring.openAll(c, accounts); err != nil {
+		if err := s.keyring.openAll(ctx, c, accounts, s.keyAway); err != nil {
 			return nil, err
 		}
 	}
@@ -112,6 +113,11 @@ func (s *service) Prepare(ctx context.Context, c config.Config) (apply func(), e
 		return nil, err
 	}
 	return func() { useAccounts(); useHooks() }, nil
+}
+
+// keyAway tells that a service of keys does not sign now.
+func (s *service) keyAway(a Account, err error) {
+	s.frame.Log.Error("KEY UNREACHABLE: transactions are accepted, and none is signed", slog.String("account", a.Name), slog.Any("error", err))
 }
 
 // Work implements node.Service.

@@ -1,0 +1,205 @@
+package keyservicetest
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/conchhq/conch/chain/keyservice"
+)
+
+// Provider is a service.
+type Provider string
+
+// The services.
+const (
+	AWS    Provider = "awskms"
+	Google Provider = "gcpkms"
+	Vault  Provider = "vault"
+)
+
+// Key is what a stand-in signs with.
+type Key struct {
+	Public []byte                   // DER
+	Sign   func(hash []byte) []byte // returns DER
+}
+
+// Secrets that a stand-in takes. No error may show one of them.
+const (
+	AccessKey = "AKIASTANDIN000000000"
+	SecretKey = "hunter2-aws-secret-key"
+	Session   = "hunter2-aws-session-token"
+	Token     = "hunter2-token"
+	Namespace = "shop"
+	Region    = "eu-central-1"
+)
+
+// names are the keys of the stand-ins.
+var names = map[Provider]string{
+	AWS:    "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+	Google: "projects/shop/locations/europe-west1/keyRings/payouts/cryptoKeys/hot/cryptoKeyVersions/1",
+	Vault:  "transit/payouts",
+}
+
+// StandIn is a server that stands in for a service.
+type StandIn struct {
+	Provider Provider
+	URL      string
+	Name     string // of the key, as the configuration has it behind the provider
+
+	key     Key
+	account *account // of Google
+
+	mu      sync.Mutex
+	broken  map[keyservice.Kind]bool
+	garbled bool // it sends a body that is no answer
+	hangs   bool
+	left    int // signatures until it throttles; below 0: any number
+	calls   int
+	signing int
+	gate    chan struct{} // signatures wait until it is closed
+	full    int           // how many signatures close the gate
+	bad     []string      // what was wrong with requests
+}
+
+// Start starts a stand-in, which ends with the test.
+func Start(t testing.TB, p Provider, key Key) *StandIn {
+	t.Helper()
+	s := &StandIn{Provider: p, Name: names[p], key: key, broken: map[keyservice.Kind]bool{}, left: -1}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	s.URL = server.URL
+	if p == Google {
+		s.account = newAccount(t, s.URL)
+	}
+	return s
+}
+
+// Break has it fail in one way from now on, and Mend ends that.
+func (s *StandIn) Break(kind keyservice.Kind) {
+	s.change(func() { s.broken = map[keyservice.Kind]bool{kind: true} })
+}
+
+// Hang has it answer nothing, and Garble something that is no answer.
+func (s *StandIn) Hang() { s.change(func() { s.hangs = true }) }
+
+// Garble has it answer what is no answer.
+func (s *StandIn) Garble() { s.change(func() { s.garbled = true }) }
+
+// Mend has it work again.
+func (s *StandIn) Mend() {
+	s.change(func() { s.broken, s.hangs, s.garbled, s.left = map[keyservice.Kind]bool{}, false, false, -1 })
+}
+
+// ThrottleAfter has it throttle after so many more signatures.
+func (s *StandIn) ThrottleAfter(n int) { s.change(func() { s.left = n }) }
+
+// Use changes its key.
+func (s *StandIn) Use(key Key) { s.change(func() { s.key = key }) }
+
+// HoldUntil lets no signature go before so many are asked for at once.
+func (s *StandIn) HoldUntil(n int) { s.change(func() { s.gate, s.full = make(chan struct{}), n }) }
+
+func (s *StandIn) change(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
+}
+
+// Calls returns how many requests there were, and Complaints what was wrong with them.
+func (s *StandIn) Calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// Complaints returns what was wrong with requests.
+func (s *StandIn) Complaints() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bad
+}
+
+func (s *StandIn) complain(what string) { s.change(func() { s.bad = append(s.bad, what) }) }
+
+// ServeHTTP implements http.Handler.
+func (s *StandIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	if s.account != nil && r.URL.Path == "/token" {
+		s.account.serve(w, body)
+		return
+	}
+	speaks := map[Provider]dialect{AWS: aws{}, Google: google{}, Vault: vault{}}[s.Provider]
+	kind, fails := s.begin()
+	s.mu.Lock()
+	hangs, garbled := s.hangs, s.garbled
+	s.mu.Unlock()
+	switch {
+	case hangs:
+		<-r.Context().Done()
+	case garbled:
+		_, _ = io.WriteString(w, `{"data":`)
+	case fails:
+		speaks.fail(w, kind, echo(r))
+	default:
+		if denied := speaks.verify(s, r, body); denied != "" {
+			s.complain(denied)
+			speaks.fail(w, keyservice.Denied, echo(r))
+			return
+		}
+		speaks.answer(s, w, r, body)
+	}
+}
+
+// echo is what a careless proxy writes into its errors: all that it was sent.
+func echo(r *http.Request) string {
+	var all strings.Builder
+	_ = r.Header.Write(&all)
+	return all.String() + "\x1b[2J" + SecretKey
+}
+
+// begin counts a call, and returns in which way it fails.
+func (s *StandIn) begin() (keyservice.Kind, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	for kind := range s.broken {
+		return kind, true
+	}
+	return 0, false
+}
+
+// sign signs, unless it is to throttle.
+func (s *StandIn) sign(hash []byte) (signature []byte, throttled bool) {
+	s.mu.Lock()
+	if s.left == 0 {
+		s.mu.Unlock()
+		return nil, true
+	}
+	if s.left > 0 {
+		s.left--
+	}
+	s.signing++
+	gate, key := s.gate, s.key
+	if gate != nil && s.signing == s.full {
+		close(gate)
+		s.gate = nil
+	}
+	s.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+	defer s.change(func() { s.signing-- })
+	return key.Sign(hash), false
+}
+
+// dialect is how a service speaks.
+type dialect interface {
+	// verify returns why a request is not let in; empty: it is.
+	verify(s *StandIn, r *http.Request, body []byte) string
+	answer(s *StandIn, w http.ResponseWriter, r *http.Request, body []byte)
+	fail(w http.ResponseWriter, kind keyservice.Kind, text string)
+}
