@@ -19,6 +19,10 @@ type Claim struct {
 	Counts bool
 }
 
+// ReceiptsApart is from how many claims about transactions of one block on a driver may read all receipts of that block at
+// once. Of fewer it reads each: a block has hundreds.
+const ReceiptsApart = 4
+
 // Passed reports whether an endpoint whose final block has a height may be asked about its own claim.
 func (c Claim) Passed(final uint64) bool {
 	return final > c.At.Number || c.Still && final == c.At.Number

@@ -250,7 +250,7 @@ func (m *machine) takeBroke(now fence.Instant, in broke) {
 		m.pace.readBadly(len(a.Hashes))
 	case confirm:
 		m.pace.reread = again
-		m.pace.readBadly(readsOf(a.Claims))
+		m.pace.readBadly(readsOf(a.Claims) / readsAlone)
 	case search:
 		m.pace.reread = again
 		m.finding.recall.takeFailed(a)

@@ -77,7 +77,7 @@ func (p *proving) askConfirm() {
 		if !counts {
 			one = claim{Claim: chain.Claim{Inclusion: *s.in, By: s.firstBy, At: s.first, Still: p.still}, Foreign: !s.isOwn() && !s.isVacant()}
 		}
-		if read += one.addsReads(claims); read > p.pace.mostRead && len(claims) > 0 {
+		if read += one.addsReads(claims); read > readsAlone*p.pace.mostRead && len(claims) > 0 {
 			break
 		}
 		if claims = append(claims, one); counts {
@@ -91,13 +91,24 @@ func (p *proving) askConfirm() {
 	}
 }
 
+// readsAlone is what a claim reads that shares nothing: the block, and a receipt.
+const readsAlone = 2
+
 // addsReads returns how much a claim adds to what is read for those before it. All of one block, in a row, share one reading
-// of it: without that a block of thousands would be read anew for each part of them.
+// of it, and of its receipts from chain.ReceiptsApart on: without that a block of thousands would be read anew for each part
+// of them.
 func (c claim) addsReads(before []claim) (n int) {
-	if len(before) == 0 || c.Counts || before[len(before)-1].Counts || before[len(before)-1].Block.Hash != c.Block.Hash {
+	row := 0 // how many of its block are right before it
+	for row < min(len(before), chain.ReceiptsApart) && !c.Counts && !before[len(before)-1-row].Counts && before[len(before)-1-row].Block.Hash == c.Block.Hash {
+		row++
+	}
+	if row == 0 {
 		n++
 	}
-	if c.Failed || c.Foreign { // its receipt, or its signature
+	if c.Hash != "" && row < chain.ReceiptsApart { // its receipt
+		n++
+	}
+	if c.Foreign { // its signature
 		n++
 	}
 	return n

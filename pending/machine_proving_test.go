@@ -1,32 +1,38 @@
 package pending
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/chain"
 )
 
-// One reading of a block serves all claims about it. A receipt, a signature and a count are asked for one by one.
+// One reading of a block serves all claims about it, and so does one of its receipts if they are many. A signature and a count are
+// asked for one by one.
 func TestWhatClaimsRead(t *testing.T) {
 	t.Parallel()
 	in := func(block chain.Hash) claim {
-		return claim{Claim: chain.Claim{Inclusion: chain.Inclusion{Block: chain.Block{Hash: block}}}}
+		return claim{Claim: chain.Claim{Inclusion: chain.Inclusion{Hash: "h", Block: chain.Block{Hash: block}}}}
 	}
-	failed, foreign, counts := in("a"), in("a"), in("a")
-	failed.Failed, foreign.Foreign, counts.Counts = true, true, true
+	vacant, foreign, counts := in("a"), in("a"), in("a")
+	vacant.Hash, foreign.Foreign, counts.Hash, counts.Counts = "", true, "", true
+	many := slices.Repeat([]claim{in("a")}, chain.ReceiptsApart)
 	for name, c := range map[string]struct {
 		claims []claim
 		want   int
 	}{
 		"none":             {},
-		"one block":        {[]claim{in("a"), in("a"), in("a")}, 1},
-		"two blocks":       {[]claim{in("a"), in("a"), in("b"), in("b")}, 2},
-		"there and back":   {[]claim{in("a"), in("b"), in("a")}, 3},
-		"failed":           {[]claim{in("a"), failed, failed}, 3},
-		"foreign":          {[]claim{foreign, in("a"), foreign}, 3},
+		"the block alone":  {[]claim{vacant, vacant}, 1},
+		"one block":        {[]claim{in("a"), in("a"), in("a")}, 1 + 3},
+		"two blocks":       {[]claim{in("a"), in("a"), in("b"), in("b")}, 2 + 4},
+		"there and back":   {[]claim{in("a"), in("b"), in("a")}, 3 + 3},
+		"many of a block":  {many, 1 + chain.ReceiptsApart},
+		"thousands":        {slices.Repeat(many, 1000), 1 + chain.ReceiptsApart},
+		"many, and others": {slices.Concat(many, many, []claim{in("b")}, many), 3 + 2*chain.ReceiptsApart + 1},
+		"foreign":          {[]claim{foreign, in("a"), foreign}, 1 + 3 + 2},
 		"counts":           {[]claim{counts, counts}, 2},
-		"beside the count": {[]claim{in("a"), counts, in("a")}, 3},
+		"beside the count": {[]claim{in("a"), counts, in("a")}, 3 + 2},
 	} {
 		if got := readsOf(c.claims); got != c.want {
 			t.Errorf("%s: they read %d times, want %d", name, got, c.want)

@@ -138,6 +138,8 @@ func confirm(t *trial) {
 		claim(1, func(*chain.Claim) {}),
 		claim(0, func(c *chain.Claim) { c.Hash = nowhere }),
 		claim(0, func(c *chain.Claim) { c.Block.Hash = nowhere }),
+		claim(0, func(c *chain.Claim) { c.Failed = !c.Failed }),
+		claim(1, func(c *chain.Claim) { c.Failed = !c.Failed }), // it failed, and the claim does not say so
 		claim(1, func(c *chain.Claim) { c.Block.Number += 1000; c.Block.Hash = nowhere; c.At.Number += 1000 }),
 	}
 	wants := func(when string, want ...chain.Stand) {
@@ -150,10 +152,10 @@ func confirm(t *trial) {
 			}
 		}
 	}
-	wants("before the block is final", chain.Mute, chain.Mute, chain.Mute, chain.Mute, chain.Mute)
+	wants("before the block is final", slices.Repeat([]chain.Stand{chain.Mute}, len(claims))...)
 	t.Mine()
 	t.Final()
 	t.Mine()
 	t.Final()
-	wants("when the final block has moved on", chain.Agrees, chain.Agrees, chain.Differs, chain.Differs, chain.Mute)
+	wants("when the final block has moved on", chain.Agrees, chain.Agrees, chain.Differs, chain.Differs, chain.Differs, chain.Differs, chain.Mute)
 }

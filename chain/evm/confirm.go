@@ -15,7 +15,8 @@ import (
 )
 
 // Confirm implements chain.Chain. It asks this endpoint anew for all of it: for its head and final block, for
-// the links from the head down, for the blocks' transactions, and for the receipts of those that failed (W2).
+// the links from the head down, for the blocks' transactions, and for their receipts, which say whether a call has
+// failed (W2).
 // About a nonce alone it asks for the count as of the claim's block, by its hash (W14).
 func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
 	ctx = budget.Urgently(ctx, budget.Looks)
@@ -128,7 +129,7 @@ func (c *Chain) judgeContents(ctx context.Context, claims []chain.Claim, opinion
 	if err != nil {
 		return err
 	}
-	var failed []int
+	var named []int
 	for _, i := range there {
 		claim, listed := claims[i], contents[claims[i].Block.Hash]
 		switch {
@@ -138,28 +139,34 @@ func (c *Chain) judgeContents(ctx context.Context, claims []chain.Claim, opinion
 			opinions[i].Why = fmt.Sprintf("it does not return block %v", claim.Block.Hash)
 		case !listed[claim.Hash]:
 			opinions[i].Stand, opinions[i].Why = chain.Differs, fmt.Sprintf("its block %v does not have the transaction", claim.Block.Hash)
-		case claim.Failed:
-			failed = append(failed, i)
 		default:
-			opinions[i].Stand = chain.Agrees
+			named = append(named, i)
 		}
 	}
-	in := make([]chain.Inclusion, len(failed))
-	for n, i := range failed {
+	return c.judgeEffects(ctx, claims, opinions, named)
+}
+
+// judgeEffects compares what claims say of their calls' effects with the endpoint's own receipts: also of calls that did not
+// fail, or one endpoint alone would decide that.
+func (c *Chain) judgeEffects(ctx context.Context, claims []chain.Claim, opinions []chain.Opinion, named []int) error {
+	in := make([]chain.Inclusion, len(named))
+	for n, i := range named {
 		in[n] = claims[i].Inclusion
 	}
-	receipts, err := c.receiptsOf(ctx, in)
+	receipts, err := c.receiptsIn(ctx, in)
 	if err != nil {
 		return err
 	}
-	for n, i := range failed {
+	for n, i := range named {
 		switch r := receipts[n]; {
-		case r == nil || r.Status == nil || r.Block == nil || chain.Hash(r.Block[:]) != claims[i].Block.Hash:
+		case r == nil:
 			opinions[i].Why = "it has no receipt of the transaction in that block"
-		case *r.Status != 0:
-			opinions[i].Stand, opinions[i].Why = chain.Differs, "its receipt says that the transaction succeeded"
-		default:
+		case (*r.Status == 0) == claims[i].Failed:
 			opinions[i].Stand = chain.Agrees
+		case claims[i].Failed:
+			opinions[i].Stand, opinions[i].Why = chain.Differs, "its receipt says that the call did not fail"
+		default:
+			opinions[i].Stand, opinions[i].Why = chain.Differs, "its receipt says that the call failed"
 		}
 	}
 	return nil

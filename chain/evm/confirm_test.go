@@ -2,6 +2,7 @@ package evm_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math/big"
 	"strings"
 	"sync"
@@ -55,6 +56,12 @@ func (w *twoBranches) say(method string, params []json.RawMessage) any {
 		dead := hash[0] == 1
 		hash[0] = 0
 		return w.block(dead, new(big.Int).SetBytes(hash).Uint64())
+	case method == "eth_getTransactionReceipt":
+		var hash hexutil.Bytes
+		_ = json.Unmarshal(params[0], &hash)
+		dead := hash[0] == 1
+		hash[0] = 0
+		return receiptIn(branchBlock(dead, new(big.Int).SetBytes(hash).Uint64()-1000), params[0], "0x1")
 	case method != "eth_getBlockByNumber":
 		return healthy(method, params)
 	case string(params[0]) == `"latest"`:
@@ -72,6 +79,15 @@ func (w *twoBranches) say(method string, params []json.RawMessage) any {
 		return nil
 	}
 	return w.block(uint64(n) <= w.dead, uint64(n))
+}
+
+// receiptIn is the receipt of a transaction in a block; empty: it has no status.
+func receiptIn(block, hash any, status string) map[string]any {
+	r := map[string]any{"transactionHash": hash, "blockHash": block}
+	if status != "" {
+		r["status"] = status
+	}
+	return r
 }
 
 // claimOf is a claim of another endpoint.
@@ -154,42 +170,48 @@ func TestASecondLookAtTheSameBlock(t *testing.T) {
 	}
 }
 
-// W2: a second witness says that it has the transaction in that block, by its own list of what is in it, and of one that failed by its
-// receipt from there. What it does not return is no contradiction.
+// W2: a second witness says that it has the transaction in that block, by its own list of what is in it, and what became of the call by
+// its own receipt from there: one answer alone decides neither. What it does not return is no contradiction.
 func TestWhatASecondWitnessReads(t *testing.T) {
 	t.Parallel()
 	claim, failed, empty, above := claimOf(false, 4), claimOf(false, 4), claimOf(false, 4), claimOf(false, 5)
 	failed.Failed, empty.Hash = true, ""
 	receipt := func(block uint64, status string) map[string]any {
-		r := map[string]any{"transactionHash": branchBlock(false, 1004), "blockHash": branchBlock(false, block)}
-		if status != "" {
-			r["status"] = status
-		}
-		return r
+		return receiptIn(branchBlock(false, block), branchBlock(false, 1004), status)
 	}
 	block := func(hash uint64, in any) map[string]any {
 		return map[string]any{"number": "0x4", "hash": branchBlock(false, hash), "parentHash": branchBlock(false, 3), "transactions": in}
 	}
+	other := receiptIn(branchBlock(false, 4), branchBlock(false, 7), "0x1")
 	has, lacks := []hexutil.Bytes{branchBlock(false, 1004)}, []hexutil.Bytes{branchBlock(false, 7)}
+	indexing := errors.New("transaction indexing is in progress")
 	for name, c := range map[string]struct {
-		claim          chain.Claim
-		block, receipt any
-		want           string
+		claim                 chain.Claim
+		block, receipt, whole any // whole: all receipts of the block
+		want                  string
 	}{
-		"it is there":                 {claim, block(4, has), nil, "agrees"},
-		"it is not":                   {claim, block(4, lacks), nil, "differs"},
-		"the block is empty":          {claim, block(4, []hexutil.Bytes{}), nil, "differs"},
-		"no block":                    {claim, nil, nil, "mute"},
-		"another block":               {claim, block(9, has), nil, "mute"},
-		"a block without a list":      {claim, block(4, nil), nil, "mute"},
-		"the block alone is claimed":  {empty, nil, nil, "agrees"},
-		"above its final block":       {above, block(5, has), nil, "mute"},
-		"it has failed":               {failed, block(4, has), receipt(4, "0x0"), "agrees"},
-		"it has succeeded":            {failed, block(4, has), receipt(4, "0x1"), "differs"},
-		"no receipt":                  {failed, block(4, has), nil, "mute"},
-		"a receipt without a status":  {failed, block(4, has), receipt(4, ""), "mute"},
-		"a receipt of another block":  {failed, block(4, has), receipt(9, "0x0"), "mute"},
-		"failed, and it is not there": {failed, block(4, lacks), receipt(4, "0x0"), "differs"},
+		"it is there":                   {claim, block(4, has), receipt(4, "0x1"), nil, "agrees"},
+		"it is not":                     {claim, block(4, lacks), receipt(4, "0x1"), nil, "differs"},
+		"the block is empty":            {claim, block(4, []hexutil.Bytes{}), nil, nil, "differs"},
+		"no block":                      {claim, nil, receipt(4, "0x1"), nil, "mute"},
+		"another block":                 {claim, block(9, has), receipt(4, "0x1"), nil, "mute"},
+		"a block without a list":        {claim, block(4, nil), receipt(4, "0x1"), nil, "mute"},
+		"the block alone is claimed":    {empty, nil, nil, nil, "agrees"},
+		"above its final block":         {above, block(5, has), receipt(5, "0x1"), nil, "mute"},
+		"it has failed":                 {failed, block(4, has), receipt(4, "0x0"), nil, "agrees"},
+		"it has not":                    {failed, block(4, has), receipt(4, "0x1"), nil, "differs"},
+		"it is said not to have failed": {claim, block(4, has), receipt(4, "0x0"), nil, "differs"},
+		"no receipt":                    {claim, block(4, has), nil, nil, "mute"},
+		"of a failed one":               {failed, block(4, has), nil, nil, "mute"},
+		"a receipt without a status":    {claim, block(4, has), receipt(4, ""), nil, "mute"},
+		"a receipt of another block":    {claim, block(4, has), receipt(9, "0x1"), nil, "mute"},
+		"a receipt of another":          {claim, block(4, has), other, nil, "mute"},
+		"failed, and it is not there":   {failed, block(4, lacks), receipt(4, "0x0"), nil, "differs"},
+		"no index":                      {claim, block(4, has), nil, []any{other, receipt(4, "0x1")}, "agrees"},
+		"no index, and it has failed":   {claim, block(4, has), nil, []any{other, receipt(4, "0x0")}, "differs"},
+		"it makes its index":            {failed, block(4, has), indexing, []any{receipt(4, "0x0")}, "agrees"},
+		"all of another block":          {claim, block(4, has), nil, []any{receipt(9, "0x1")}, "mute"},
+		"all, and it is not there":      {claim, block(4, has), nil, []any{nil, other}, "mute"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,11 +222,77 @@ func TestWhatASecondWitnessReads(t *testing.T) {
 					return c.block
 				case "eth_getTransactionReceipt":
 					return c.receipt
+				case "eth_getBlockReceipts":
+					return c.whole
 				}
 				return w.say(method, params)
 			})})
 			if got := stands(t, endpoint, c.claim); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// W2, W9: what a second opinion about transactions of one block asks for: the block once, and a receipt each, or all of the block's at once if
+// they are many. A node that does not have them at once gives each.
+func TestWhatASecondOpinionAsksFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		claims int
+		whole  bool // it has the receipts of a block
+		want   map[string]int
+	}{
+		"one":                       {1, true, map[string]int{"eth_getTransactionReceipt": 1}},
+		"few":                       {chain.ReceiptsApart - 1, true, map[string]int{"eth_getTransactionReceipt": chain.ReceiptsApart - 1}},
+		"many":                      {chain.ReceiptsApart, true, map[string]int{"eth_getBlockReceipts": 1}},
+		"hundreds":                  {400, true, map[string]int{"eth_getBlockReceipts": 1}},
+		"hundreds, and not at once": {400, false, map[string]int{"eth_getBlockReceipts": 1, "eth_getTransactionReceipt": 400}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			asked := map[string]int{}
+			at := claimOf(false, 4).Block
+			var claims []chain.Claim
+			var listed []hexutil.Bytes
+			var receipts []any
+			for i := range c.claims {
+				one := claimOf(false, uint64(i))
+				one.Block = at
+				claims, listed = append(claims, one), append(listed, hexutil.Bytes(one.Hash))
+				receipts = append(receipts, receiptIn(hexutil.Bytes(at.Hash), hexutil.Bytes(one.Hash), "0x1"))
+			}
+			w := &twoBranches{head: 4}
+			endpoint := open(t, evm.Config{ChainID: 1337, Instant: true, URL: serve(t, func(method string, params []json.RawMessage) any {
+				mu.Lock()
+				defer mu.Unlock()
+				asked[method]++
+				switch method {
+				case "eth_getBlockByHash":
+					return map[string]any{"number": "0x4", "hash": hexutil.Bytes(at.Hash), "parentHash": branchBlock(false, 3), "transactions": listed}
+				case "eth_getTransactionReceipt":
+					return receiptIn(hexutil.Bytes(at.Hash), params[0], "0x1")
+				case "eth_getBlockReceipts":
+					if c.whole {
+						return receipts
+					}
+					return fault{-32601, "the method eth_getBlockReceipts does not exist"}
+				}
+				return w.say(method, params)
+			})})
+			if got := stands(t, endpoint, claims...); strings.Count(got, "agrees") != c.claims {
+				t.Fatalf("got %s, want that it agrees to all %d", got, c.claims)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, method := range []string{"eth_getTransactionReceipt", "eth_getBlockReceipts"} {
+				if asked[method] != c.want[method] {
+					t.Errorf("%s was asked for %d times, want %d", method, asked[method], c.want[method])
+				}
+			}
+			if asked["eth_getBlockByHash"] != 1 {
+				t.Errorf("the block was asked for %d times, want once", asked["eth_getBlockByHash"])
 			}
 		})
 	}

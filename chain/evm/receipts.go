@@ -21,6 +21,11 @@ type receipt struct {
 	Status *hexutil.Uint64 `json:"status"`
 }
 
+// says reports whether the receipt says what became of a transaction in a block.
+func (r *receipt) says(in chain.Inclusion) bool {
+	return r != nil && r.Status != nil && r.Block != nil && chain.Hash(r.Block[:]) == in.Block.Hash && chain.Hash(r.Hash[:]) == in.Hash
+}
+
 // readReceipts reads a block by its receipts. It is complete unless a receipt or field is missing.
 func (c *Chain) readReceipts(ctx context.Context, block chain.Block, accounts []chain.Account) (found []chain.Inclusion, complete bool, err error) {
 	var receipts []*receipt
@@ -120,4 +125,66 @@ func (c *Chain) receiptsOf(ctx context.Context, found []chain.Inclusion) ([]*rec
 		}
 	}
 	return receipts, ctx.Err()
+}
+
+// receiptsIn returns the receipts of transactions in the blocks that they name, and nil for one that the endpoint does not have.
+// Of a block with many of them all receipts are asked for at once, and so are those that it does not find by the
+// transaction's hash: not every node has both ways.
+func (c *Chain) receiptsIn(ctx context.Context, in []chain.Inclusion) ([]*receipt, error) {
+	of := map[chain.Hash]int{}
+	for _, one := range in {
+		of[one.Block.Hash]++
+	}
+	many := func(block chain.Hash) bool { return of[block] >= chain.ReceiptsApart }
+	receipts := make([]*receipt, len(in))
+	if err := c.fillFromBlocks(ctx, in, receipts, many); err != nil {
+		return nil, err
+	}
+	var at []int
+	var missing []chain.Inclusion
+	for i, r := range receipts {
+		if r == nil {
+			at, missing = append(at, i), append(missing, in[i])
+		}
+	}
+	apart, err := c.receiptsOf(ctx, missing)
+	if _, _, understood := answered(err); err != nil && !understood { // a node may still make its index
+		return nil, err
+	}
+	for n, r := range apart {
+		if i := at[n]; r.says(in[i]) {
+			receipts[i] = r
+		}
+	}
+	return receipts, c.fillFromBlocks(ctx, in, receipts, func(block chain.Hash) bool { return !many(block) })
+}
+
+// fillFromBlocks fills in the receipts that are missing of some blocks, from all receipts of these. What a node refuses to say
+// of a block stays missing.
+func (c *Chain) fillFromBlocks(ctx context.Context, in []chain.Inclusion, receipts []*receipt, asks func(block chain.Hash) bool) error {
+	var calls []rpc.BatchElem
+	lists := map[chain.Hash]*[]*receipt{}
+	for i, one := range in {
+		if block := one.Block.Hash; receipts[i] == nil && lists[block] == nil && asks(block) {
+			lists[block] = new([]*receipt)
+			calls = append(calls, rpc.BatchElem{Method: "eth_getBlockReceipts", Args: []any{block}, Result: lists[block]})
+		}
+	}
+	if err := c.read(ctx, calls, faulty); err != nil && !tooLarge(err) && !answerTooLarge(err) {
+		return err
+	}
+	said := map[chain.Hash]*receipt{} // no two of these blocks have the same transaction
+	for _, list := range lists {
+		for _, r := range *list {
+			if r != nil {
+				said[chain.Hash(r.Hash[:])] = r
+			}
+		}
+	}
+	for i, one := range in {
+		if r := said[one.Hash]; receipts[i] == nil && r.says(one) {
+			receipts[i] = r
+		}
+	}
+	return nil
 }

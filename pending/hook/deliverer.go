@@ -26,7 +26,6 @@ type Deliverer struct {
 	receiver Receiver
 	store    Store
 	events   Events
-	client   http.RoundTripper
 	wake     step.Wake
 }
 
@@ -49,8 +48,8 @@ const (
 	restPatience = 2 * time.Second  // for the last one
 )
 
-// Run tells the receiver of events until ctx ends, and returns its cause. Before each POST it asks the gate, whose act door is open when it is
-// called. It ends by itself with an error that wraps [fence.ErrStale] if the token is over, or with the gate's.
+// Run tells the receiver of events until ctx ends, and returns its cause. Each POST connects and sends within an answer of the gate (S16), whose act
+// door is open when Run is called. It ends by itself with an error that wraps [fence.ErrStale] if the token is over, or with the gate's.
 func (d *Deliverer) Run(ctx context.Context, gate *fence.Gate) error {
 	token, err := gate.Require(fence.Act)
 	if err != nil {
@@ -60,15 +59,15 @@ func (d *Deliverer) Run(ctx context.Context, gate *fence.Gate) error {
 	if err != nil {
 		return err
 	}
-	transport := newTransport(d.receiver.Local)
-	defer transport.CloseIdleConnections()
-	d.client = transport
 	under, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	l := &loop{
 		Deliverer: d, gate: gate, token: token, began: time.Now(), end: end, inbox: step.NewInbox[input](woken{}),
 		machine: newMachine(0, at, health, d.receiver.Wants),
 	}
+	transport := newTransport(d.receiver.Local, l.may)
+	defer transport.CloseIdleConnections()
+	l.client = transport
 	err = step.Hear(under, step.Loop[input]{
 		From: l.inbox, Wait: l.wait, Tick: func() []input { return []input{tick{}} },
 		Feed: step.Each(under, func(in input) error { l.step(under, in); return nil }),
@@ -105,6 +104,7 @@ func (d *Deliverer) trouble(err error) {
 type loop struct {
 	*Deliverer
 
+	client  http.RoundTripper
 	gate    *fence.Gate
 	token   fence.Token
 	began   time.Time
@@ -124,7 +124,7 @@ func (l *loop) step(ctx context.Context, in input) {
 	for _, a := range l.machine.Step(time.Since(l.began), in) {
 		switch a := a.(type) {
 		case post:
-			l.work.Go(func() { l.post(ctx, a) })
+			l.work.Go(func() { l.tell(ctx, a) })
 		case turn:
 			l.work.Go(func() { l.turn(ctx, Turn(a)) })
 		}
@@ -134,17 +134,13 @@ func (l *loop) step(ctx context.Context, in input) {
 	}
 }
 
-// post tells the receiver of an event. The gate is asked right before.
-func (l *loop) post(ctx context.Context, p post) {
-	token, err := l.gate.Require(fence.Act)
-	if err == nil && token.Term != l.token.Term {
-		err = fence.ErrStale
-	}
-	if err != nil {
+// tell tells the receiver of an event.
+func (l *loop) tell(ctx context.Context, p post) {
+	err := l.send(ctx, &p.event)
+	if _, shut := errors.AsType[*fence.ShutError](err); shut || errors.Is(err, fence.ErrStale) {
 		l.end(err)
 		return
 	}
-	err = l.send(ctx, &p.event)
 	if err != nil && ctx.Err() != nil {
 		return // nobody knows whether it has come: the successor tells it again
 	}

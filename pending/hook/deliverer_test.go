@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -62,15 +63,24 @@ type rig struct {
 
 func newRig(t *testing.T, gate *fence.Gate, status int) *rig {
 	t.Helper()
-	r := &rig{t: t, store: &shelf{noted: make(chan Note, 100)}, came: make(chan string, 100), ended: make(chan error, 1)}
+	came := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		r.came <- req.Header.Get("webhook-id")
+		came <- req.Header.Get("webhook-id")
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
 	}))
 	t.Cleanup(server.Close)
+	r := newRigAt(t, gate, server.URL)
+	r.came = came
+	return r
+}
+
+// newRigAt posts to an address.
+func newRigAt(t *testing.T, gate *fence.Gate, url string) *rig {
+	t.Helper()
+	r := &rig{t: t, store: &shelf{noted: make(chan Note, 100)}, ended: make(chan error, 1)}
 	var err error
-	to := Receiver{Name: "shop", URL: server.URL, Keys: [][]byte{[]byte("key")}, Local: true, Body: func(*Event) []byte { return []byte("{}") }}
+	to := Receiver{Name: "shop", URL: url, Keys: [][]byte{[]byte("key")}, Local: true, Body: func(*Event) []byte { return []byte("{}") }}
 	if r.d, err = New(to, r.store, Events{}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +121,7 @@ func TestTheGateIsAskedBeforeEachPost(t *testing.T) {
 	t.Parallel()
 	clock := fence.Instant(1)
 	gate, latch := fence.New("webhooks", func() fence.Instant { return clock })
-	latch.Open(fence.Token{Scope: "webhooks", Epoch: 1, Term: fence.Term{1}}, 0, 100)
+	latch.Open(fence.Token{Scope: "webhooks", Epoch: 1, Term: fence.Term{1}}, 0, fence.Instant(time.Hour))
 	r := newRig(t, gate, http.StatusOK)
 	r.store.adds(1)
 	r.d.Wake()
@@ -130,6 +140,130 @@ func TestTheGateIsAskedBeforeEachPost(t *testing.T) {
 		if len(n.Park) > 0 || n.Place.UpTo > 1 {
 			t.Errorf("noted %+v, want the first alone", n)
 		}
+	}
+}
+
+// until returns an answer of the gate after its end.
+func until(t *testing.T, gate *fence.Gate) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	err := gate.Do(ctx, fence.Act, 0, func(answer context.Context, _ fence.Token) error {
+		<-answer.Done()
+		return nil
+	})
+	if err != nil || ctx.Err() != nil {
+		t.Errorf("the gate's answer does not end: %v, %v", err, ctx.Err())
+	}
+}
+
+// S16: what is not sent within an answer of the gate is not sent by it: here the receiver accepts a connection, and then says nothing of TLS
+// until another leads.
+func TestWhatTheGateEndsIsNotSent(t *testing.T) {
+	t.Parallel()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	connected := make(chan net.Conn, 10)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connected <- c
+		}
+	}()
+	gate, latch := fence.New("webhooks", nil)
+	latch.Open(fence.Token{Scope: "webhooks", Epoch: 1, Term: fence.Term{1}}, 0, fence.Boottime().Add(200*time.Millisecond))
+	r := newRigAt(t, gate, "https://"+l.Addr().String())
+	r.store.adds(1)
+	r.d.Wake()
+	var shut *fence.ShutError
+	if err := r.ends(r.ended); !errors.As(err, &shut) {
+		t.Errorf("it ends with %v, want that the gate is shut", err)
+	}
+	for _, n := range r.store.notes {
+		if len(n.Park) > 0 || n.Place.UpTo > 0 {
+			t.Errorf("noted %+v of what was not sent", n)
+		}
+	}
+	for len(connected) > 0 {
+		_ = (<-connected).Close()
+	}
+}
+
+// S16: a gate that is shut while a connection is made sends nothing over it.
+func TestAGateThatShutsOverAConnection(t *testing.T) {
+	t.Parallel()
+	gate, latch := fence.New("webhooks", func() fence.Instant { return 1 })
+	latch.Open(fence.Token{Scope: "webhooks", Epoch: 1, Term: fence.Term{1}}, 0, fence.Instant(time.Hour))
+	token, err := gate.Require(fence.Act)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	came := make(chan int, 1)
+	go func() {
+		c, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		n, _ := c.Read(make([]byte, 10))
+		came <- n
+		_ = c.Close()
+	}()
+	d := &Deliverer{receiver: Receiver{URL: "http://" + listener.Addr().String(), Body: func(*Event) []byte { return []byte("{}") }}}
+	l := &loop{Deliverer: d, gate: gate, token: token}
+	transport := newTransport(true, l.may)
+	connect := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := connect(ctx, network, address)
+		latch.Shut(errors.New("over"))
+		return c, err
+	}
+	l.client = transport
+	var shut *fence.ShutError
+	if err := l.post(t.Context(), &Event{}); !errors.As(err, &shut) {
+		t.Errorf("got %v, want that the gate is shut", err)
+	}
+	transport.CloseIdleConnections()
+	select {
+	case n := <-came:
+		if n > 0 {
+			t.Errorf("%d bytes were sent behind a shut gate", n)
+		}
+	case <-time.After(patient):
+		t.Fatal("the connection stays open")
+	}
+}
+
+// What is sent happens within the gate's answer; the receiver may take longer than that to confirm it, while the role lasts.
+func TestAReceiverTakesLongerThanTheGatesAnswer(t *testing.T) {
+	t.Parallel()
+	gate, latch := fence.New("webhooks", func() fence.Instant { return 1 }) // answers end, and the gate stays open
+	latch.Open(fence.Token{Scope: "webhooks", Epoch: 1, Term: fence.Term{1}}, 0, 1+fence.Instant(300*time.Millisecond))
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { until(t, gate) }))
+	t.Cleanup(server.Close)
+	r := newRigAt(t, gate, server.URL)
+	r.store.adds(1)
+	r.d.Wake()
+	select {
+	case n := <-r.store.noted:
+		if n.Place.UpTo != 1 || len(n.Park) > 0 {
+			t.Errorf("noted %+v, want that it was confirmed", n)
+		}
+	case err := <-r.ended:
+		r.ended <- err
+		t.Errorf("it ends with %v", err)
+	case <-time.After(patient):
+		t.Fatal("nothing is noted")
 	}
 }
 

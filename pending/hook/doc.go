@@ -14,8 +14,9 @@
 // # What can fail, and what happens
 //
 // A leader that dies after a POST and before its note is followed by one that tells the same event again, with the same webhook-id. A write
-// that has no answer is repeated: it says how things are, and not what has changed. A process that is frozen between the look at its gate and
-// the POST may tell an old event after its successor has told a newer one; receivers compare versions.
+// that has no answer is repeated: it says how things are, and not what has changed. A POST connects and sends within one answer of the gate, and is
+// cut off when that ends; a process that is frozen while it sends may still tell an old event after its successor has told a newer one;
+// receivers compare versions.
 //
 // # What the caller owes
 //
