@@ -232,6 +232,7 @@ func TestOrganisationsShareAContract(t *testing.T) {
 	if len(members) != 3 || seen["coordinator"] == "" || seen["chain"] != "main" {
 		t.Errorf("east says of the contract: %v", seen)
 	}
+	p.forgets(t, map[*organisation]string{bank: paths[0], north: paths[1], east: paths[2]})
 	doctored(t, p, east)
 	tellsNoSecret(t, bank.text()+north.text()+east.text())
 }

@@ -1,8 +1,6 @@
 package main_test
 
 import (
-	"bytes"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -254,16 +252,55 @@ func TestSimSequencer(t *testing.T) {
 	}
 }
 
-// A signal ends a simulation also within a run, which may have no end: the command says that it was interrupted.
+// rest returns the lines that a program prints until it ends.
+func rest(t *testing.T, p *proctest.Process) string {
+	t.Helper()
+	var said strings.Builder
+	late := time.After(longPatience)
+	for {
+		select {
+		case line, more := <-p.Lines:
+			if !more {
+				return said.String()
+			}
+			said.WriteString(line + "\n")
+		case <-late:
+			t.Fatalf("%s goes on after a signal, and has said %q", p, said.String())
+		}
+	}
+}
+
+// A signal ends each simulator, between runs and within a run or a story that has no end: the command prints what there was, says that it
+// was interrupted, and fails.
 func TestASimulationIsInterrupted(t *testing.T) {
 	t.Parallel()
-	var said bytes.Buffer
-	cmd := exec.Command(laboratory, "sim", "gossip", "--nodes", "5", "--rounds", "1000000000")
-	cmd.Stderr = &said
-	p := proctest.Listen(t, cmd)
-	p.Says(time.Minute, "leads")
-	p.Signal(syscall.SIGTERM)
-	if code := p.Wait(time.Minute); code != 1 || !strings.Contains(said.String(), "interrupted") {
-		t.Errorf("it ends with code %d and says %q", code, said.String())
+	for line, c := range map[string]struct {
+		when string // it says, before the signal
+		by   syscall.Signal
+		had  string // it prints after that
+	}{
+		"election --runs 1000000000":                                    {" of 1000000000 runs", syscall.SIGTERM, " of 1000000000 runs from seed 1 "},
+		"gossip --runs 1000000000 --nodes 3 --rounds 50":                {" of 1000000000 runs", syscall.SIGINT, " of 1000000000 runs from seed 1 "},
+		"log --runs 1000000000 --nodes 3 --faults 1s":                   {" of 1000000000 runs", syscall.SIGTERM, " of 1000000000 runs from seed 1 "},
+		"schedule --runs 1000000000 --hours 1":                          {" of 1000000000 runs", syscall.SIGINT, " of 1000000000 runs from seed 1 "},
+		"sequencer --runs 1000000000 --nodes 3 --intents 5 --faults 1s": {" of 1000000000 runs", syscall.SIGTERM, " of 1000000000 runs from seed 1 "},
+		"gossip --nodes 5 --rounds 1000000000":                          {"leads", syscall.SIGTERM, ""},
+		"election --story -":                                            {"starts", syscall.SIGINT, ""},
+		"log --story -":                                                 {"leads", syscall.SIGTERM, ""},
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			cmd := prepared(t, append([]string{"sim"}, strings.Fields(line)...)...)
+			cmd.Stdin = strings.NewReader("nodes 3\nrun 10000000s\n")
+			var p *proctest.Process
+			cmd.Stderr = proctest.Cut(func(line string) { p.Lines <- line })
+			p = proctest.Listen(t, cmd)
+			p.Says(longPatience, c.when)
+			p.Signal(c.by)
+			said := rest(t, p)
+			if code := p.Wait(longPatience); code != 1 || !strings.Contains(said, "conch-lab: interrupted\n") || !strings.Contains(said, c.had) {
+				t.Errorf("it ends with code %d and says %q, want 1, %q, and that it was interrupted", code, said, c.had)
+			}
+		})
 	}
 }

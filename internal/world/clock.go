@@ -34,7 +34,7 @@ func (c *Clock) At(t time.Duration) int64 {
 		return c.base
 	}
 	d := int64(t - c.since)
-	return c.base + d + d*c.ppm/million
+	return c.base + d + d/million*c.ppm + d%million*c.ppm/million // a fast clock's d*c.ppm overflows within minutes
 }
 
 // When returns the first instant of true time, maybe a past one, at which the clock reads
@@ -47,7 +47,10 @@ func (c *Clock) When(reading int64) time.Duration {
 		return Never
 	}
 	left := reading - c.base
-	most := math.MaxInt64 / 2 / min(max(c.ppm, -c.ppm, 1), million) // more would overflow in At
+	most := int64(math.MaxInt64 / 2) // more would overflow, here or in At
+	if c.ppm < 0 {
+		most = most / million * (million + c.ppm)
+	}
 	if left > most {
 		return Never
 	}

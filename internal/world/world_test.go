@@ -39,6 +39,24 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// A clock that runs ten times as fast, as those of gossip without electors do, and one that hardly runs say for years when it is what they read.
+func TestClocksFarFromTrue(t *testing.T) {
+	t.Parallel()
+	w := world.New(1, nil)
+	for _, ppm := range []int64{11_000_000, 9_000_000, 1_000_000, 0, -500_000, -900_000} {
+		c := w.NewClock(int64(20*time.Hour), ppm)
+		for d := time.Millisecond; d < 20_000*time.Hour; d = 3*d + 1 {
+			reading := c.At(d)
+			if want := int64(20*time.Hour) + int64(float64(d)*(1+float64(ppm)/1e6)); max(reading-want, want-reading) > 1+want/1e12 {
+				t.Errorf("a clock that is %d ppm fast reads %d after %v, want %d", ppm, reading, d, want)
+			}
+			if when := c.When(reading); c.At(when) < reading || when > d || c.At(when-1) >= reading {
+				t.Errorf("a clock that is %d ppm fast reads what it reads after %v first after %v", ppm, d, when)
+			}
+		}
+	}
+}
+
 // A clock that was halted goes on from its reading, and a change of speed does not make it jump.
 func TestClockHalts(t *testing.T) {
 	t.Parallel()

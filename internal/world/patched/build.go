@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -63,26 +62,8 @@ func Build(ctx context.Context, root, to string, args ...string) error {
 	return nil
 }
 
-// Run runs this program with other arguments, in a build that leaves a rule out, and returns its exit code.
-func Run(ctx context.Context, rule string, args []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
-	program, err := program(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("a patch of the source leaves %s out: %w", rule, err)
-	}
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	cmd.Env = append(cmd.Environ(), Env+"="+rule)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	err = cmd.Run()
-	if ended, is := errors.AsType[*exec.ExitError](err); is && ended.Exited() {
-		return ended.ExitCode(), nil
-	}
-	return 0, err
-}
-
-// program builds this program with all patches, in the user's cache, and returns its path.
-func program(ctx context.Context) (string, error) {
+// Program builds this program with all patches, in the user's cache, and returns its path: with [Env] it leaves a rule out.
+func Program(ctx context.Context) (string, error) {
 	root, err := Source(ctx)
 	if err != nil {
 		return "", err

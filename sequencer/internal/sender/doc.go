@@ -78,7 +78,7 @@
 //     NudgeAfter, then after twice as long each time, up to 30 s (D19).
 //   - A coordinator leaves an intent alone that could be carried out by the ledger's own states: after Patience, and some blocks, all
 //     that it has move. Or it says that it has dispatched, and nothing lands by it for the life of a grant. It is left
-//     out for 2, 4, 8 … times as long, until something lands; then what others were given goes back, MoveAfter later.
+//     out for 2, 4, 8 … times as long, or until something lands; then what others were given goes back, MoveAfter later.
 //   - Rules that panic: a failure of the attempt, counted as one.
 //
 // Sources: document 002; requirements P28–P31, P34–P42, I1, I2, I4, I5, I10; D17 to D20.

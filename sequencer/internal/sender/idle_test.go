@@ -238,6 +238,36 @@ func TestTheWorkOfOneThatWasLeftOutGoesBack(t *testing.T) {
 	}
 }
 
+// A leave that is over by its time alone has the work go back, too: new intents go to the first of the order again, and what another one
+// still has waits for states that those make, perhaps.
+func TestTheWorkGoesBackWhenALeaveIsOver(t *testing.T) {
+	t.Parallel()
+	l := newLeaving(t, "move gold y") // which nobody can carry out yet
+	l.play("submit k2 move x z", "stored", "accepted a")
+	with := func(key string) ledger.Account {
+		of := l.m.Snapshot()
+		return of[slices.IndexFunc(of, func(st Status) bool { return st.Key == key })].Coordinator
+	}
+	isOut := func() bool { return slices.Contains(l.m.Idlers(), "a") }
+	l.passes(11*time.Second, time.Second, func() {})
+	l.play("assemble b k2", "ask b k2", "stored", "dispatched b k2=A2", "stored", "block k2=A2", "block", "block", "stored")
+	if before := with("k1"); before != "b" || !isOut() {
+		t.Fatalf("k1 is with %s, and a is left out: %v; want b, and that it is", before, isOut())
+	}
+	for wait := 0; isOut() && wait < 60; wait++ {
+		l.passes(500*time.Millisecond, time.Second, func() {})
+	}
+	l.play("submit k3 make gold", "stored", "accepted a")
+	soon, next := with("k1"), with("k3")
+	l.passes(3*time.Second, time.Second, func() { l.play("accepted a") })
+	if then := with("k1"); soon != "b" || next != "a" || then != "a" {
+		t.Errorf("a's leave is over: k1 is with %s, what is new with %s, and later k1 with %s; want b, a and a", soon, next, then)
+	}
+	if idles := l.m.peers["a"].idles; idles != 1 {
+		t.Errorf("a was left out %d times in a row, want 1: nothing has landed by it", idles)
+	}
+}
+
 // A coordinator that was behind when nothing landed by it is asked again as soon as it says that it has caught up; and once only, until
 // something lands by it, since it may lie.
 func TestACoordinatorThatHasCaughtUp(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // moment, and is over (isOver) after a time and some blocks: it.waits for one intent, p.landed since something landed by a coordinator, and
 // p.spared before which nothing is held against it. Something that lands by it takes it all back (landedBy), and so does that this node was
 // behind (forgive). A coordinator that was behind itself and has caught up has its time anew (catchesUp); how often it was left out stays.
-// Whenever a leave ends before its time, what others were given since goes back (recall).
+// Whenever a leave ends, before its time or by it, what others were given since goes back (recall).
 
 // fewestBlocks is how many blocks a coordinator has at least, as what it builds on may have to be in one first.
 const fewestBlocks = 8
@@ -129,10 +129,18 @@ func (m *Machine) acquit(p *peer) {
 	p.idle, p.idles, p.late, p.caught = 0, 0, false, 0
 }
 
+// serves ends a leave whose time is over: how often there was one stays.
+func (m *Machine) serves(p *peer) {
+	if p.idle > 0 && p.idle <= m.now {
+		m.recall(p)
+		p.idle = 0
+	}
+}
+
 // recall moves back to a node what another one has since it was left out, as when a range turns: two that coordinate at once take each
 // other's states, until the last of that is done.
 func (m *Machine) recall(p *peer) {
-	if p.idle <= m.now {
+	if p.idle == 0 {
 		return
 	}
 	for _, d := range m.working {

@@ -36,6 +36,7 @@ func (m *Machine) tick() {
 	}
 	m.working = slices.DeleteFunc(m.working, func(d *delegation) bool { return d.count == 0 && d.open == nil && d != m.current })
 	for _, p := range m.listed {
+		m.serves(p)
 		if p.active > 0 {
 			m.seesBehind(p)
 		}

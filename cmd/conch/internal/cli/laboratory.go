@@ -38,7 +38,7 @@ func (a *app) handOn(args []string) error {
 		return Usagef("%s, which has this command, is neither beside this program nor on the PATH: \"make build\" in the source of conch makes "+
 			"both, and \"go install github.com/conchhq/conch/cmd/conch/%[1]s@%s\" makes it alone", laboratoryName, installable(a.Build.Version))
 	}
-	if err := become(a.World, path, args); err != nil {
+	if err := Become(a.World, path, args); err != nil {
 		return failure{fmt.Errorf("starting %s: %w", path, err), Failed}
 	}
 	return nil

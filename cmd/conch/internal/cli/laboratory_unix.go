@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// become makes this process another program; it returns only if it cannot.
-func become(_ World, path string, args []string) error {
+// Become makes this process another program; it returns only if it cannot. So a signal reaches that one, once.
+func Become(_ World, path string, args []string) error {
 	return syscall.Exec(path, append([]string{path}, args...), os.Environ())
 }

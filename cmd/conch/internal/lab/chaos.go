@@ -93,8 +93,8 @@ lost, whether an act door or a child outlived its lease, whether a scope had no 
 for longer than its fault explains.
 
 Equal seeds give equal plans, not equal runs. It touches no database but its own and
-leaves nothing behind. Exit 1 on a violation, and if no fault hit anybody. Ctrl-C ends
-it early, with the verdict.
+leaves nothing behind. Exit 1 on a violation, if no fault hit anybody, and if Ctrl-C has
+ended it early, which it does with the verdict.
 
 With --sequencer five organisations share a private contract instead, each with a
 conch node, a database, an account and an identity of its own, on one private chain.
@@ -133,7 +133,16 @@ func (l lab) runChaos(ctx context.Context, cfg chaos.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	return l.judged(report, report.Fault(ctx.Err() != nil), func() error { return l.printChaos(report) })
+	fault := cutShort(ctx, report.Fault(ctx.Err() != nil), report.Replay)
+	return l.judged(report, fault, func() error { return l.printChaos(report) })
+}
+
+// cutShort is the fault of a plan that was not carried out to its end, if it has no other one.
+func cutShort(ctx context.Context, fault error, replay string) error {
+	if fault == nil && ctx.Err() != nil {
+		return fmt.Errorf("interrupted: not all of the plan was carried out; the whole of it is: %s", replay)
+	}
+	return fault
 }
 
 func (l lab) printChaos(r chaos.Report) error {

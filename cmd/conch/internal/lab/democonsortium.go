@@ -57,6 +57,7 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 		if fault != nil {
 			fault = fmt.Errorf("%w; see the plan again with: %s", fault, cfg.Replay())
 		}
+		fault = cutShort(ctx, fault, cfg.Replay())
 	}
 	if err != nil {
 		return err

@@ -95,13 +95,19 @@ func complete[C, P any](s world.Simulator[C, P], flags *pflag.FlagSet, c *C) err
 	return s.Validate(*c)
 }
 
-// without runs the same command line in a build of this program that leaves a rule out.
+// without goes on with the same command line in a build of this program that leaves a rule out.
 func (l lab) without(ctx context.Context, rule string) error {
-	code, err := patched.Run(ctx, rule, os.Args[1:], l.Stdin, l.Stdout, l.Stderr)
-	if err == nil && code != 0 {
-		err = cli.ExitError(code)
+	program, err := patched.Program(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil:
+		err = os.Setenv(patched.Env, rule)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("a patch of the source leaves %s out: %w", rule, err)
+	}
+	return cli.Become(l.World, program, os.Args[1:])
 }
 
 // conclude prints what came of runs: of those that were made, if the command was interrupted. Unbroken says why nothing was violated, if

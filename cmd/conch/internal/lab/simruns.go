@@ -29,6 +29,18 @@ type finding struct {
 	world.Violation
 }
 
+// within makes one run; if ctx ends it is not waited for. What it still tells goes with this program.
+func within(ctx context.Context, run func() world.Report) (world.Report, error) {
+	over := make(chan world.Report, 1)
+	go func() { over <- run() }()
+	select {
+	case r := <-over:
+		return r, nil
+	case <-ctx.Done():
+		return world.Report{}, ctx.Err()
+	}
+}
+
 // simulate makes the runs on all processors, from the first report's seed on. The result does not depend on the number of
 // processors, since each run has its own world. If ctx ends the runs that are under way are not waited for, and count as not made.
 func simulate(ctx context.Context, first world.Report, runs int, run func(seed uint64) world.Report, progress func(done int64)) summary {

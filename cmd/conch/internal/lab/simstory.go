@@ -94,7 +94,11 @@ func (l lab) runStory(ctx context.Context, flags *pflag.FlagSet, first world.Rep
 	if trace {
 		every = l.Stderr
 	}
-	return l.endStory(tell(first.Seed, every, l.Stdout))
+	report, err := within(ctx, func() world.Report { return tell(first.Seed, every, l.Stdout) })
+	if err != nil {
+		return err
+	}
+	return l.endStory(report)
 }
 
 // endStory says how a story has ended.
