@@ -62,7 +62,7 @@ func (a *account) whileLeading(ctx context.Context, r *Report) error {
 		return err
 	}
 	defer stop()
-	for _, part := range []func(context.Context, *Report) error{a.throughput, a.idle, a.history} {
+	for _, part := range []func(context.Context, *Report) error{a.throughput, a.told, a.idle, a.history} {
 		if err := part(ctx, r); err != nil {
 			return err
 		}
