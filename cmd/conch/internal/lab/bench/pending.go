@@ -5,6 +5,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/payer"
@@ -62,7 +63,7 @@ func (a *account) whileLeading(ctx context.Context, r *Report) error {
 		return err
 	}
 	defer stop()
-	for _, part := range []func(context.Context, *Report) error{a.throughput, a.told, a.idle, a.history} {
+	for _, part := range []func(context.Context, *Report) error{a.throughput, a.limited, a.told, a.idle, a.history} {
 		if err := part(ctx, r); err != nil {
 			return err
 		}
@@ -120,6 +121,33 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 	r.beside("accept", median(accepted), median(plain), "tx/s")
 	r.beside("commits", median(commits), median(allowed), "commits")
 	ours.report(r, theirs)
+	return nil
+}
+
+// limited measures transactions whose acceptance takes from the limits of a policy, and whose final states give back what they did not need, beside
+// the same without, in turn.
+func (a *account) limited(ctx context.Context, r *Report) error {
+	many := a.cfg.amounts().intents / 2
+	a.cfg.Say("pending: twice %d transactions, within the limits of a policy and without one …", many)
+	if err := a.payer.Limit(ctx); err != nil {
+		return err
+	}
+	accepts := [2]func(context.Context, int) error{a.payer.Accept, a.payer.AcceptWithin}
+	var accepted, mined [2][]float64
+	for i, within := range []int{0, 1, 1, 0} { // ABBA
+		began := time.Now()
+		if err := accepts[within](ctx, many); err != nil {
+			return err
+		}
+		accepted[within] = append(accepted[within], perSecond(many, began))
+		one, err := a.send(ctx, many, false)
+		if err != nil {
+			return fmt.Errorf("round %d: %w", i+1, err)
+		}
+		mined[within] = append(mined[within], one.perSecond)
+	}
+	r.beside("accept_within_policy", median(accepted[1]), median(accepted[0]), "tx/s")
+	r.beside("send_to_mined_within_policy", median(mined[1]), median(mined[0]), "tx/s")
 	return nil
 }
 

@@ -5,6 +5,8 @@ package payer
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/big"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,15 +20,41 @@ import (
 // Callers is how many goroutines have intents accepted at once.
 const Callers = 16
 
+// Limit gives a token a policy whose limits nothing reaches, from which each intent of [Payer.AcceptWithin] takes something.
+func (p *Payer) Limit(ctx context.Context) error {
+	take := pgstore.Reservation{}
+	given := pgstore.Policy{Token: "bench", Chain: fmt.Sprintf("evm:%d", p.Node.ChainID), Rules: []byte("{}")}
+	for _, what := range []string{pgstore.OfCount, pgstore.OfValue, pgstore.OfFee} {
+		given.Limits = append(given.Limits, pgstore.Take{What: what, Amount: new(big.Int).Lsh(big.NewInt(1), 200)})
+		take.Takes = append(take.Takes, pgstore.Take{What: what, Amount: big.NewInt(1)})
+	}
+	if err := p.tables.SetPolicy(ctx, given); err != nil {
+		return err
+	}
+	policy, err := p.tables.Policy(ctx, given.Token, given.Chain)
+	take.Token, take.Version = policy.Token, policy.Version
+	p.within = take
+	return err
+}
+
 // Accept has many intents accepted by several callers at once and returns when all are
 // committed.
 func (p *Payer) Accept(ctx context.Context, many int) error {
+	return p.accept(ctx, many, pgstore.Reservation{})
+}
+
+// AcceptWithin is like Accept, within the policy of Limit.
+func (p *Payer) AcceptWithin(ctx context.Context, many int) error {
+	return p.accept(ctx, many, p.within)
+}
+
+func (p *Payer) accept(ctx context.Context, many int, take pgstore.Reservation) error {
 	faults := make([]error, Callers)
 	var group sync.WaitGroup
 	for i := range Callers {
 		group.Go(func() {
 			for n := i; n < many && faults[i] == nil; n += Callers {
-				_, faults[i] = p.store.Accept(ctx, pending.Intent{Account: p.Account, Call: call()})
+				_, faults[i] = p.store.AcceptWithin(ctx, pending.Intent{Account: p.Account, Call: call()}, take)
 			}
 		})
 	}

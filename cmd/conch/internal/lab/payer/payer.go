@@ -39,6 +39,7 @@ type Payer struct {
 	tables *pgstore.Database
 	store  *pgstore.Store
 
+	within   pgstore.Reservation
 	sequence pending.Sequence // of all managers: they lead in the same term
 }
 

@@ -113,6 +113,8 @@ func (p *Payer) Tell(ctx context.Context, gate *fence.Gate, token fence.Token, r
 			}
 		})
 	}
-	work.Go(func() { _ = p.tables.Listen(ctx, pgstore.Heard{Waits: func(string, chain.Account) {}, Told: wake, Missed: wake}) })
+	work.Go(func() {
+		_ = p.tables.Listen(ctx, pgstore.Heard{Waits: func(string, chain.Account) {}, Told: wake, Missed: wake})
+	})
 	return func() error { cancel(); work.Wait(); return errors.Join(faults...) }, nil
 }
