@@ -167,9 +167,12 @@ func TestATicketIsAnsweredTwice(t *testing.T) {
 	if patchedtest.Elsewhere(t, "sequence-per-intent") {
 		return
 	}
-	if r := committee.Run(committee.Config{Seed: 3, Break: "sequence-per-intent"}); !r.Has(committee.OneAnswer) {
-		t.Errorf("no ticket is answered twice without the rule sequence-per-intent: %+v", r.Violations)
+	for seed := uint64(1); seed <= 60; seed++ { // in 18 four have it
+		if r := committee.Run(committee.Config{Seed: seed, Break: "sequence-per-intent"}); r.Has(committee.OneAnswer) {
+			return
+		}
 	}
+	t.Error("no ticket is answered twice without the rule sequence-per-intent")
 }
 
 // Equal configurations give equal runs.
