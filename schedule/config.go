@@ -24,6 +24,25 @@ const MostName = 64
 
 const mostPriority = 3
 
+// How often a job of a cron that has failed, or is lost with its worker, is tried again: [Cron].Retries.
+const (
+	DefaultRetries = 3
+	NoRetries      = -1 // never
+)
+
+// HasNUL reports whether a text of JSON has NUL, which Postgres cannot store.
+func HasNUL(json string) bool {
+	for at := 0; ; at += 2 { // an escape has two bytes or more
+		next := strings.IndexByte(json[min(at, len(json)):], '\\')
+		if next < 0 {
+			return false
+		}
+		if at += next; strings.HasPrefix(json[at:], `\u0000`) {
+			return true
+		}
+	}
+}
+
 // Config configures a [Scheduler].
 type Config struct {
 	Version int64         // of Crons: a higher one replaces them
@@ -38,7 +57,7 @@ type Config struct {
 	Clock fence.Clock // counts suspended time and never goes back (default: the system's)
 }
 
-// WithDefaults returns the configuration with all fields set, those of its crons too. A cron whose Retries are not set is not tried again.
+// WithDefaults returns the configuration with all fields set, those of its crons too.
 func (c Config) WithDefaults() Config {
 	c.Keep = cmp.Or(c.Keep, 30*24*time.Hour)
 	if c.Tell == nil {
@@ -52,6 +71,7 @@ func (c Config) WithDefaults() Config {
 		cron.Timezone, cron.CatchUp, cron.Overlap = cmp.Or(cron.Timezone, "UTC"), cmp.Or(cron.CatchUp, None), cmp.Or(cron.Overlap, Skip)
 		cron.Limit, cron.Late, cron.Waits = cmp.Or(cron.Limit, 100), cmp.Or(cron.Late, time.Minute), cmp.Or(cron.Waits, 1)
 		cron.Timeout, cron.Queue = cmp.Or(cron.Timeout, time.Hour), cmp.Or(cron.Queue, "default")
+		cron.Retries = cmp.Or(cron.Retries, DefaultRetries)
 		cron.Args = cmp.Or(cron.Args, "{}")
 		c.Crons[i] = cron
 	}
@@ -60,7 +80,11 @@ func (c Config) WithDefaults() Config {
 
 // File is what a configuration with defaults declares.
 func (c Config) File() File {
-	return File{Version: c.Version, Node: c.Node, Crons: c.Crons, Hold: c.Hold}
+	crons := slices.Clone(c.Crons)
+	for i := range crons {
+		crons[i].Retries = max(crons[i].Retries, 0)
+	}
+	return File{Version: c.Version, Node: c.Node, Crons: crons, Hold: c.Hold}
 }
 
 // Validate returns an error that lists every fault of a configuration with defaults.
@@ -95,7 +119,7 @@ func validate(c Cron) error {
 	f.Add(c.Waits < 1, "waits %d: 1 at least", c.Waits)
 	f.Add(c.Jitter < 0, "jitter %s: 0 or more", c.Jitter)
 	f.Add(c.Timeout < time.Second, "timeout %s: a second at least", c.Timeout)
-	f.Add(c.Retries < 0, "retries %d: 0 or more", c.Retries)
+	f.Add(c.Retries < NoRetries, "retries %d: 0 or more", c.Retries)
 	f.Add(c.Queue == "" || len(c.Queue) > MostName || name.Fault(c.Queue) != "", "the queue %q: 1 to %d bytes that people can read", c.Queue, MostName)
 	f.Add(c.Priority < 0 || c.Priority > mostPriority, "priority %d: 0, the most urgent, to %d", c.Priority, mostPriority)
 	return f.All()
@@ -120,7 +144,7 @@ func handler(c Cron) error {
 		f.Add(err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http", "http = %q: want an address such as https://host/path", c.HTTP)
 	}
 	f.Add(len(c.Args) > MostArgs, "args have %d bytes: %d at most", len(c.Args), MostArgs)
-	f.Add(strings.Contains(c.Args, "\x00") || strings.Contains(c.Args, `\u0000`), "args contain NUL, which Postgres cannot store")
+	f.Add(strings.Contains(c.Args, "\x00") || HasNUL(c.Args), "args contain NUL, which Postgres cannot store")
 	f.Add(!json.Valid([]byte(c.Args)) && !strings.Contains(c.Args, "\x00"), `args are no JSON: write a text such as '{"to": "a@example.com"}', or a table`)
 	return f.All()
 }

@@ -36,7 +36,7 @@ func TestConfigListsEveryFault(t *testing.T) {
 		{func(c *schedule.Cron) { c.Waits = -1 }, "waits"},
 		{func(c *schedule.Cron) { c.Jitter = -1 }, "jitter"},
 		{func(c *schedule.Cron) { c.Timeout = 1 }, "timeout"},
-		{func(c *schedule.Cron) { c.Retries = -1 }, "retries"},
+		{func(c *schedule.Cron) { c.Retries = -2 }, "retries"},
 		{func(c *schedule.Cron) { c.Queue = "\x01" }, "queue"},
 		{func(c *schedule.Cron) { c.Priority = 4 }, "priority"},
 	} {
@@ -56,5 +56,29 @@ func TestConfigListsEveryFault(t *testing.T) {
 	}
 	if err := (schedule.Config{Crons: []schedule.Cron{good}}).WithDefaults().Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A cron whose Retries are not set has as many as one of a file; none is said by a word of its own, and is stored as it is meant. To complete a configuration twice changes nothing.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[int]int{0: 3, 1: 1, schedule.NoRetries: 0} {
+		c := schedule.Config{Crons: []schedule.Cron{{Name: "a", Schedule: "@daily", Job: "a", Retries: given}}}.WithDefaults().WithDefaults()
+		if err := c.Validate(); err != nil || c.File().Crons[0].Retries != want {
+			t.Errorf("of %d it has %d, want %d: %v", given, c.File().Crons[0].Retries, want, err)
+		}
+	}
+}
+
+// NUL is found however it is escaped, and nothing else is taken for it.
+func TestNUL(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`"\u0000"`: true, `{"a": "b\\\u0000"}`: true, `"\u0001\u0000"`: true, `"\n\u0000`: true,
+		`"\\u0000"`: false, `"u0000"`: false, `"\u0001"`: false, ``: false, `\`: false,
+	} {
+		if got := schedule.HasNUL(text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
 	}
 }

@@ -4,8 +4,9 @@
 //	store, err := pgstore.Open(ctx, pgstore.Connection{URL: url}, 4) // package schedule/pgstore; `conch migrate up` makes its tables
 //	s, err := schedule.New(schedule.Config{Version: 1, Node: "node-1", Crons: []schedule.Cron{{
 //		Name: "report", Schedule: "0 9 * * MON-FRI", Timezone: "Europe/Berlin", Job: "report",
-//		Retries: 3, // without them a job whose process is killed is dead
-//	}}}, store)
+//
+// //	}}}, store)
+//
 //	w, err := schedule.NewWorker(schedule.WorkerConfig{Handlers: map[string]schedule.Handler{
 //		"report": func(ctx context.Context, t *schedule.Task) ([]byte, error) { return nil, report(ctx, t.At) },
 //	}}, store)

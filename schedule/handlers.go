@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -139,7 +138,7 @@ func (p *post) outcome(ctx context.Context, t *Task) End {
 		switch { // what is done is done
 		case len(result) > MostResult:
 			out.Error = fmt.Sprintf("its result has %d bytes, and may have %d: it is not kept", len(result), MostResult)
-		case len(result) > 0 && (!json.Valid(result) || strings.Contains(string(result), `\u0000`)):
+		case len(result) > 0 && (!json.Valid(result) || HasNUL(string(result))):
 			out.Error = "its result is no JSON that can be stored: it is not kept"
 		default:
 			out.Result = result

@@ -11,13 +11,13 @@ import (
 	"github.com/conchhq/conch/schedule/internal/core"
 )
 
-// Store keeps crons and their rows. Each call is one transaction.
+// Store keeps crons and their rows. Each call is one transaction, but of many moves each may be one of its own.
 type Store interface {
 	// Read reads crons that are not retired, with the database's clock.
 	Read(context.Context, Read) (Loaded, error)
 	// Write carries out each move whose cron stands where it says, and of which no time lies ahead of the database's clock, with the
 	// jobs of its runs; and deletes rows, of times up to a cron's cursor alone. The error wraps [fence.ErrStale] if the token is over:
-	// then nothing is written.
+	// then nothing is written from then on.
 	Write(context.Context, fence.Token, Write) (Written, error)
 	// Declare replaces the crons of the file that counts with those of another one, unless that has a lower version. Of two files of one
 	// version that of the node that has started later counts. The store says when that is.

@@ -6,8 +6,8 @@ import (
 )
 
 // Cron is what is done, and when. It has a Name, a Schedule and its Timezone; one of Command, HTTP and Job, with Args in JSON; CatchUp with
-// Limit and Late, Overlap with Waits; Jitter, Timeout, Retries, Queue, Priority, Fenced and Paused. Retries that are not set are none: a job
-// that is lost with its worker is dead then. Its page, docs/schedule.md, says what they are, and `go doc
+// Limit and Late, Overlap with Waits; Jitter, Timeout, Retries, Queue, Priority, Fenced and Paused. Retries that are not set are
+// [DefaultRetries], and without any, by [NoRetries], a job that is lost with its worker is dead. Its page, docs/schedule.md, says what they are, and `go doc
 // github.com/conchhq/conch/schedule/internal/core.Definition` in a line each.
 type Cron = core.Definition
 

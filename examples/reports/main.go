@@ -51,7 +51,6 @@ func run(ctx context.Context, url string) error {
 	}
 	scheduler, err := schedule.New(schedule.Config{Version: 1, Crons: []schedule.Cron{{
 		Name: "report", Schedule: "*/2 * * * * *", Job: "report", Fenced: true,
-		Retries: 3,                         // without them a job whose process is killed is dead
 		Overlap: schedule.Queue, Waits: 10, // those that come while a killed process is replaced are made afterwards
 	}}}, store)
 	if err != nil {

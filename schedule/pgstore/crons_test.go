@@ -275,3 +275,51 @@ func TestFiles(t *testing.T) {
 		t.Errorf("cron %d was made to be retired", *n)
 	}
 }
+
+// F11: crons that are due together in great number are written over two connections at once, and what has become of each is told in their order. A token that is
+// over writes none of them.
+func TestManyCronsAreWrittenAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const many = 120
+	var all []schedule.Cron
+	for i := range many {
+		all = append(all, cron(fmt.Sprintf("c%03d", i), schedule.Allow))
+	}
+	var moves []core.Move
+	for _, c := range d.declare(1, all...) {
+		moves = append(moves, d.adopt(c))
+	}
+	if out := d.write(moves...); len(out.Moved) != many {
+		t.Fatalf("%d are adopted", len(out.Moved))
+	}
+	for i, m := range moves {
+		moves[i] = d.after(m, 1, 1)
+	}
+	old := leader
+	old.Epoch = 7
+	if _, err := d.s.Write(t.Context(), old, schedule.Write{Moves: moves}); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("another epoch: %v", err)
+	}
+	out := d.write(moves...)
+	for i, e := range out.Ends {
+		if e.Cron != moves[i].Cron || e.Outcome != core.Enqueued {
+			t.Errorf("end %d is %+v, of cron %d", i, e, moves[i].Cron)
+		}
+	}
+	if n := scan[int](t, d.conn, `SELECT count(DISTINCT xmin::text) FROM conch.cron_runs`); n != 2 || len(out.Ends) != many || len(out.Moved) != many {
+		t.Errorf("%d transactions have written %d times, and moved %d", n, len(out.Ends), len(out.Moved))
+	}
+}
+
+// A leader counts from the clock as it is at the end of a write: from its beginning it would wake too late by what the write has taken.
+func TestTheClockIsThatOfTheEnd(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	m := d.adopt(d.declare(1, cron("tick", schedule.Allow))[0])
+	d.write(m)
+	out := d.write(d.after(m, 1, 1))
+	if decided := scan[time.Time](t, d.conn, `SELECT decided_at FROM conch.cron_runs`); !out.At.After(decided) {
+		t.Errorf("the clock is %s, which is when the write began: %s", out.At, decided)
+	}
+}

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -110,14 +111,38 @@ func collectCrons(rows pgx.Rows) (all []core.Cron, err error) {
 	return all, rows.Err()
 }
 
-// Write implements [schedule.Store].
+// many is how many moves are written over two connections at once.
+const many = 100
+
+// Write implements [schedule.Store]. Of many moves each half is a transaction, at the same time: crons have nothing to do with one another, and the server
+// has a processor for each. If one of them fails, nobody says what has become of the other.
 func (s *Store) Write(ctx context.Context, t fence.Token, w schedule.Write) (out schedule.Written, err error) {
+	if len(w.Moves) < many {
+		return s.writeFree(ctx, t, w)
+	}
+	half := len(w.Moves) / 2
+	var rest schedule.Written
+	var failed error
+	var beside sync.WaitGroup
+	beside.Go(func() { rest, failed = s.writeFree(ctx, t, schedule.Write{Moves: w.Moves[half:]}) })
+	out, err = s.writeFree(ctx, t, schedule.Write{Moves: w.Moves[:half], Prunes: w.Prunes})
+	beside.Wait()
+	if err := errors.Join(err, failed); err != nil {
+		return schedule.Written{}, err
+	}
+	if rest.At.Before(out.At) { // that came first, and is older by now
+		rest.At = out.At
+	}
+	return schedule.Written{At: rest.At, Moved: append(out.Moved, rest.Moved...), Ends: append(out.Ends, rest.Ends...)}, nil
+}
+
+// writeFree writes what it can: somebody may hold the lane of a cron in a transaction of his own, and then that one waits, and no other.
+func (s *Store) writeFree(ctx context.Context, t fence.Token, w schedule.Write) (out schedule.Written, err error) {
 	out, err = s.write(ctx, t, w)
 	var refused *pgconn.PgError
 	if !errors.As(err, &refused) || refused.Code != lockNotAvailable {
 		return out, err
 	}
-	// Somebody holds the lane of a cron in a transaction of his own: that one waits, and no other.
 	for _, m := range w.Moves {
 		one, failed := s.write(ctx, t, schedule.Write{Moves: []core.Move{m}})
 		if errors.Is(failed, fence.ErrStale) {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// mostInAWrite is how many rows a write has at most.
-	mostInAWrite = 1000
+	// mostInAWrite is how many rows a write has at most: those of many crons that are due at once do not wait for the last of them.
+	mostInAWrite = 500
 	// repairs is how often crons are read that have changed, for the case that the word of it was lost. The answer says how late it is
 	// in the database, too.
 	repairs = 30 * time.Second
@@ -204,12 +204,15 @@ func (c *Core) begin(a Act) {
 // moves lists what crons do now.
 func (c *Core) moves() (all []Move) {
 	now, rows := c.clock(), 0
-	for _, id := range slices.Sorted(maps.Keys(c.crons)) {
-		one := c.crons[id]
-		if !one.isDue(now) {
-			continue
+	var due []int64
+	for id, one := range c.crons {
+		if one.isDue(now) {
+			due = append(due, id)
 		}
-		m, is := one.decide(now, c.restored)
+	}
+	slices.Sort(due) // these alone: one may be due of ten thousand
+	for _, id := range due {
+		m, is := c.crons[id].decide(now, c.restored)
 		if !is {
 			continue
 		}

@@ -300,7 +300,7 @@ func TestALargeBatch(t *testing.T) {
 				t.Errorf("one cron has %d rows in a write", len(m.Runs))
 			}
 		}
-		if total += rows; rows > 1100 || len(w.Moves) > 1000 {
+		if total += rows; rows > 600 || len(w.Moves) > 500 {
 			t.Errorf("a write has %d rows of %d crons", rows, len(w.Moves))
 		}
 	}

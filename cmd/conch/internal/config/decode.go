@@ -27,6 +27,11 @@ func (d *Decoder) Fault(place, format string, args ...any) {
 	d.faults = append(d.faults, d.fault(place, fmt.Sprintf(format, args...)))
 }
 
+// Faulted reports whether a key has a fault already.
+func (d *Decoder) Faulted(place string) bool {
+	return slices.ContainsFunc(d.faults, func(f Fault) bool { return f.Key == place })
+}
+
 // Table passes each value of a table to its key's setter. A key without a setter is a fault.
 func (d *Decoder) Table(place string, value any, keys map[string]Setter) {
 	values, ok := value.(map[string]any)

@@ -21,20 +21,26 @@ func names(f Facts) (found []Finding) {
 		{"scopes", f.scopes(), "if one of them is a mistake, correct it where it is configured, and run `conch scope forget` for it"},
 		{"processes", ids, "give each a CONCH_INSTANCE_ID or --id that nobody takes for another's"},
 	} {
-		shapes := map[string]string{}
-		for _, text := range kind.all {
-			if why := name.Fault(text); why != "" {
-				found = append(found, warn(fmt.Sprintf("%+q, of %s, %s", text, kind.what, why), kind.remedy)...)
-			}
-			shape := name.Shape(text)
-			if first, is := shapes[shape]; is && first != text {
-				found = append(found, warn(fmt.Sprintf("%+q and %+q look alike, and are the names of two %s", first, text, kind.what), kind.remedy)...)
-			}
-			shapes[shape] = text
-		}
+		found = append(found, Alike(kind.what, kind.remedy, kind.all)...)
 	}
 	if len(found) == 0 {
 		return ok("each can be told from the others")
 	}
 	return few(found, "%d more names could be taken for others")
+}
+
+// Alike finds the names of one kind, such as scopes, that people take for each other, or of which they do not see all.
+func Alike(what, remedy string, all []string) (found []Finding) {
+	shapes := map[string]string{}
+	for _, text := range all {
+		if why := name.Fault(text); why != "" {
+			found = append(found, warn(fmt.Sprintf("%+q, of %s, %s", text, what, why), remedy)...)
+		}
+		shape := name.Shape(text)
+		if first, is := shapes[shape]; is && first != text {
+			found = append(found, warn(fmt.Sprintf("%+q and %+q look alike, and are the names of two %s", first, text, what), remedy)...)
+		}
+		shapes[shape] = text
+	}
+	return found
 }

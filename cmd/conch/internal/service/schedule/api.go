@@ -156,7 +156,7 @@ func (a *api) find(r *http.Request) (pgstore.Listed, error) {
 	name := r.PathValue("cron")
 	all, err := a.store.Crons(r.Context(), name, "", 1)
 	if err == nil && (name == "" || len(all) == 0) {
-		err = web.Failf(http.StatusNotFound, "no cron is called %q: GET %s lists all", name, pathCrons).Named("unknown-cron", "Unknown cron")
+		err = web.Failf(http.StatusNotFound, "no cron is called %q: conch crons list, or GET %s, lists all", name, pathCrons).Named("unknown-cron", "Unknown cron")
 	}
 	if err != nil {
 		return pgstore.Listed{}, err

@@ -55,7 +55,7 @@ func (a *api) record(r *http.Request) (pgstore.Record, []pgstore.Attempt, error)
 	}
 	record, attempts, err := a.store.Record(r.Context(), id)
 	if errors.Is(err, pgstore.ErrNotFound) {
-		err = web.Failf(http.StatusNotFound, "there is no job %.30q: GET %s lists all", r.PathValue("id"), pathJobs).Named("unknown-job", "Unknown job")
+		err = web.Failf(http.StatusNotFound, "there is no job %.30q: conch jobs list, or GET %s, lists all", r.PathValue("id"), pathJobs).Named("unknown-job", "Unknown job")
 	}
 	return record, attempts, err
 }
@@ -109,7 +109,7 @@ func (b jobBody) parse() (out pgstore.Addition, err error) {
 	if len(out.Args) > schedule.MostArgs {
 		return wrong("args", fmt.Sprintf("has %d bytes: %d at most, so store what is larger elsewhere, and say where it is", len(out.Args), schedule.MostArgs))
 	}
-	if strings.Contains(out.Args, `\u0000`) {
+	if schedule.HasNUL(out.Args) {
 		return wrong("args", "contains NUL, which Postgres cannot store: encode it, such as by base64")
 	}
 	if b.RunAt != nil {

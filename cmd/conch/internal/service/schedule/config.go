@@ -37,9 +37,8 @@ const defaultScope = "scheduler"
 
 // The defaults of a cron that a file may set to 0.
 const (
-	defaultLimit   = 100
-	defaultWaits   = 1
-	defaultRetries = 3
+	defaultLimit = 100
+	defaultWaits = 1
 )
 
 // Table implements config.Section.
@@ -80,8 +79,10 @@ func keysOf(d *config.Decoder, c *schedule.Cron) map[string]config.Setter {
 }
 
 func readCron(d *config.Decoder, place string, value any) schedule.Cron {
-	one := schedule.Cron{Limit: defaultLimit, Waits: defaultWaits, Retries: defaultRetries}
-	d.Table(place, value, keysOf(d, &one))
+	one := schedule.Cron{Limit: defaultLimit, Waits: defaultWaits, Retries: schedule.DefaultRetries}
+	if d.Table(place, value, keysOf(d, &one)); one.Retries == 0 {
+		one.Retries = schedule.NoRetries
+	}
 	return one
 }
 
@@ -156,7 +157,9 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 			names[one.Name] = i
 		}
 		for _, fault := range faultsOf(d, place, one) {
-			d.Fault(fault[0], "%s", fault[1])
+			if !d.Faulted(fault[0]) { // as it was read
+				d.Fault(fault[0], "%s", fault[1])
+			}
 		}
 	}
 }

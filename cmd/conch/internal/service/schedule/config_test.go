@@ -50,11 +50,11 @@ args = "[1]"
 	s := config.Of[*Section](c)
 	want := schedule.Cron{
 		Name: "report", Schedule: "0 9 * * MON-FRI", Timezone: "Europe/Berlin", Command: []string{"sh", "-c", "exit 0"}, Args: `{"n":2,"to":"a"}`,
-		CatchUp: "all", Limit: 5, Late: 2 * time.Minute, Overlap: "queue", Waits: 3, Jitter: 10 * time.Second, Timeout: 5 * time.Minute, Queue: "reports", Priority: 2, Fenced: true,
+		CatchUp: "all", Limit: 5, Late: 2 * time.Minute, Overlap: "queue", Waits: 3, Jitter: 10 * time.Second, Timeout: 5 * time.Minute, Retries: schedule.NoRetries, Queue: "reports", Priority: 2, Fenced: true,
 	}
 	roles := c.Settled()
 	switch {
-	case len(s.crons) != 3 || !reflect.DeepEqual(s.crons[1], want):
+	case len(s.crons) != 3 || !reflect.DeepEqual(s.crons[1], want) || s.config("").File().Crons[1].Retries != 0:
 		t.Errorf("got %+v\nwant %+v", s.crons, want)
 	case s.crons[0].Retries != 3 || s.crons[0].Timezone != "UTC" || s.crons[0].Queue != "default" || s.crons[2].Args != "[1]" || s.crons[2].HTTP == "":
 		t.Errorf("got %+v", s.crons)
@@ -90,6 +90,8 @@ func TestFaultsOfCrons(t *testing.T) {
 		says       []string
 	}{
 		{"one table", db + "[crons]\nname = \"x\"\n", []string{"crons", "[[crons]]"}},
+		{"an odd name", strings.Replace(with(""), "\"tick\"", "\"ti\u200bck\"", 1), []string{"line 4, crons[0].name"}},
+		{"an odd queue", with("queue = \"a \""), []string{"line 7, crons[0].queue"}},
 		{"two of [schedule]", db + "[[schedule]]\n", []string{"[schedule]"}},
 		{"an unknown key", with("cmd = \"x\""), []string{"line 7, crons[0].cmd"}},
 		{"an unknown zone", with("timezone = \"Mars/Olympus\""), []string{"line 7, crons[0].timezone", `"Mars/Olympus" is not in this machine's zone data: want a name such as UTC or Europe/Berlin`}},
@@ -124,6 +126,11 @@ func TestFaultsOfCrons(t *testing.T) {
 			t.Parallel()
 			_, err := load(t, c.text)
 			configtest.Faults(t, err, c.says, "SECRET")
+			for _, place := range []string{"crons[0].name:", "crons[0].queue:"} {
+				if err != nil && strings.Count(err.Error(), place) > 1 {
+					t.Errorf("one key has two faults: %v", err)
+				}
+			}
 		})
 	}
 }

@@ -77,6 +77,26 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	return judge(f)
 }
 
+// mostNames is how many names are told at most that people could take for others.
+const mostNames = 5
+
+// judgeNames finds crons, and queues, that people take for each other: a worker does not serve a queue that only looks like its own.
+func judgeNames(f facts) []doctor.Finding {
+	var crons []string
+	for _, c := range f.crons {
+		crons = append(crons, c.Name)
+	}
+	queues := slices.Concat(f.served, f.adds)
+	for _, d := range f.depths {
+		queues = append(queues, d.Queue)
+	}
+	slices.Sort(queues)
+	found := slices.Concat(
+		doctor.Alike("crons", "if one of them is a mistake, correct it where it is declared, with a higher [schedule] version", crons),
+		doctor.Alike("queues", "if one of them is a mistake, correct it in the crons, the workers, or the program that adds its jobs", slices.Compact(queues)))
+	return found[:min(len(found), mostNames)]
+}
+
 // mostCrons is how many crons are looked at.
 const mostCrons = 1000
 
@@ -113,6 +133,7 @@ func judge(f facts) (found []doctor.Finding) {
 		found = append(doctor.About("crons", files), doctor.About("zones", judgeZones(f.zones)...)...)
 	}
 	found = append(found, doctor.About("crons", judgeCrons(f.crons, f.server.At)...)...)
+	found = append(found, doctor.About("names", judgeNames(f)...)...)
 	found = append(found, doctor.About("samples", judgeSample(f.sample, f.server.At)...)...)
 	found = append(found, doctor.About("slots", judgeSlots(f.slots, f.leaders, f.server.At)...)...)
 	if f.server.Held {

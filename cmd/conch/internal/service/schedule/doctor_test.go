@@ -129,12 +129,14 @@ func TestDoctorWithoutAFile(t *testing.T) {
 	if err := open(t, base.URL).Declare(t.Context(), schedule.Config{Crons: []schedule.Cron{{Name: "tick", Schedule: "@daily", Job: "work"}}}.WithDefaults().File()); err != nil {
 		t.Fatal(err)
 	}
+	pgtest.Exec(t, conn, `INSERT INTO conch.jobs (queue, handler, args, priority, retries, timeout) VALUES ('MAIL', '{"job": "work"}', '{}', 1, 1, '1h')`)
+	pgtest.Exec(t, conn, `SELECT conch.job_start(max(id), 1, now(), NULL) FROM conch.jobs`)
 	pgtest.Exec(t, conn, `UPDATE conch.cron_revisions SET since = since - interval '1 hour'`)
 	nodetest.Lead(t, base.URL, "stranger", "led", time.Minute)
 	pgtest.Exec(t, conn, `UPDATE conch.leadership SET acquired_at = acquired_at - interval '2 hours'`)
 	pgtest.Exec(t, conn, `INSERT INTO conch.sample (at, name, value, epoch) VALUES (now() - interval '16 minutes', 'conch_figure', 1, 1)`)
 	said := look()
-	for _, want := range []string{`slots the last command of "cut" was cut off`, `slots "stranger" has led the scope "led"`, "queues the database was restored", `queues queue "mail": 1 job is ready`, "samples the newest figures in conch.sample are of 2", `crons 1 cron is run by nobody, such as "tick"`} {
+	for _, want := range []string{`slots the last command of "cut" was cut off`, `slots "stranger" has led the scope "led"`, "queues the database was restored", `queues queue "mail": 1 job is ready`, "samples the newest figures in conch.sample are of 2", `crons 1 cron is run by nobody, such as "tick"`, `names "MAIL" and "mail" look alike, and are the names of two queues`} {
 		if !strings.Contains(said, "warn "+want) {
 			t.Errorf("it says\n%s, want %q", said, want)
 		}

@@ -308,3 +308,28 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("got %+v", found)
 	}
 }
+
+// F11, F13: a node that may lead has connections ready before it does, of one role for all; when that is removed, another role sees to it.
+func TestAStandbyKeepsConnectionsReady(t *testing.T) {
+	t.Parallel()
+	base := pgtest.New(t)
+	s, _, _ := hosted(t, "n1", base.URL)
+	s.start(t, crons(base.URL, secondly+"[[workers]]\n"))
+	var ends []func()
+	for _, r := range s.section.Roles()[:2] {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		_, background := s.Work(r, nil)
+		go func() { defer close(ended); background(ctx) }()
+		end := sync.OnceFunc(func() { cancel(); pgtest.Within(t, patience, "the role's background ends", func() { <-ended }) })
+		t.Cleanup(end)
+		ends = append(ends, end)
+		pgtest.Eventually(t, patience, "two connections are ready", func() bool { return s.store.Warm() == 2 })
+	}
+	ends[0]()
+	pgtest.Eventually(t, patience, "another role keeps them", func() bool { return len(s.warms) == 1 })
+	ends[1]()
+	if len(s.warms) != 0 {
+		t.Error("somebody keeps connections for a role that is gone")
+	}
+}
