@@ -6,8 +6,6 @@ import (
 	"encoding/asn1"
 	"fmt"
 	"math/big"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -50,20 +48,7 @@ func serviceKey(t testing.TB, digits string) keyservicetest.Key {
 func keeperOf(t testing.TB, p keyservicetest.Provider) (*keyservicetest.StandIn, []string) {
 	t.Helper()
 	s := keyservicetest.Start(t, p, serviceKey(t, worthlessKey))
-	file := filepath.Join(t.TempDir(), "account.json")
-	if p == keyservicetest.Google {
-		if err := os.WriteFile(file, []byte(s.ServiceAccount()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return s, map[keyservicetest.Provider][]string{
-		keyservicetest.AWS: {
-			"AWS_ENDPOINT_URL_KMS=" + s.URL, "AWS_ACCESS_KEY_ID=" + keyservicetest.AccessKey, "AWS_SECRET_ACCESS_KEY=" + keyservicetest.SecretKey,
-			"AWS_SESSION_TOKEN=" + keyservicetest.Session, "AWS_EC2_METADATA_DISABLED=true",
-		},
-		keyservicetest.Google: {"CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDKMS=" + s.URL, "GOOGLE_APPLICATION_CREDENTIALS=" + file},
-		keyservicetest.Vault:  {"VAULT_ADDR=" + s.URL, "VAULT_TOKEN=" + keyservicetest.Token, "VAULT_NAMESPACE=" + keyservicetest.Namespace},
-	}[p]
+	return s, s.Environment(t)
 }
 
 // accountOf is the funded account whose key a stand-in keeps.

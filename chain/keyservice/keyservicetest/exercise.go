@@ -68,8 +68,12 @@ func faults(t *testing.T, p Provider, open func(t *testing.T, s *StandIn) Servic
 	}
 	for _, want := range kinds {
 		s.Break(want)
+		before := s.Calls()
 		_, err := c.SignHash(t.Context(), [32]byte{})
 		judge(t, c, err, want)
+		if calls := s.Calls() - before; calls != 1 {
+			t.Errorf("%v: it was asked %d times, want once: the caller says when it is asked again", err, calls)
+		}
 		_, err = c.PublicKey(t.Context())
 		judge(t, c, err, want)
 	}

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -78,12 +80,33 @@ func Start(t testing.TB, p Provider, key Key) *StandIn {
 	return s
 }
 
-// Break has it fail in one way from now on, and Mend ends that.
+// Environment returns the variables that lead a program to it, with credentials that it takes.
+func (s *StandIn) Environment(t testing.TB) []string {
+	t.Helper()
+	switch s.Provider {
+	case AWS:
+		return []string{
+			"AWS_ENDPOINT_URL_KMS=" + s.URL, "AWS_ACCESS_KEY_ID=" + AccessKey, "AWS_SECRET_ACCESS_KEY=" + SecretKey, "AWS_SESSION_TOKEN=" + Session,
+			"AWS_EC2_METADATA_DISABLED=true",
+		}
+	case Google:
+		file := filepath.Join(t.TempDir(), "account.json")
+		if err := os.WriteFile(file, []byte(s.ServiceAccount()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return []string{"CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDKMS=" + s.URL, "GOOGLE_APPLICATION_CREDENTIALS=" + file}
+	case Vault:
+		return []string{"VAULT_ADDR=" + s.URL, "VAULT_TOKEN=" + Token, "VAULT_NAMESPACE=" + Namespace}
+	}
+	return nil
+}
+
+// Break has it fail in one way from now on; Mend ends that.
 func (s *StandIn) Break(kind keyservice.Kind) {
 	s.change(func() { s.broken = map[keyservice.Kind]bool{kind: true} })
 }
 
-// Hang has it answer nothing, and Garble something that is no answer.
+// Hang has it answer nothing.
 func (s *StandIn) Hang() { s.change(func() { s.hangs = true }) }
 
 // Garble has it answer what is no answer.
@@ -109,7 +132,7 @@ func (s *StandIn) change(do func()) {
 	do()
 }
 
-// Calls returns how many requests there were, and Complaints what was wrong with them.
+// Calls returns how many requests there were.
 func (s *StandIn) Calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
