@@ -90,39 +90,131 @@ func over(err error) *pgstore.LimitError {
 	return e
 }
 
-// Rule reserve-with-accept (C4.7): whatever callers of two nodes ask for at once, no limit is exceeded by one unit, and what is spent is
-// what was accepted.
+// race is what callers of two nodes got who ask at once, of a policy each for a day's value, a minute's count and a transaction's value.
+type race struct {
+	*treasury
+
+	counted, each pgstore.Policy
+	latest        atomic.Pointer[pgstore.Policy] // the last policy for a transaction's value that was surely written before it was read
+
+	asked, accepted, value, coins, many, late, faults atomic.Int64
+}
+
+const (
+	aDay    = 1000 // of value; half of it in coins
+	aMinute = 50   // intents
+)
+
+// write gives the token each a policy under which a transaction has so much value at most.
+func (r *race) write(most int64) {
+	at := pgstore.Policy{Token: "each", Chain: "evm:1", Rules: fmt.Appendf(nil, `{"most":%d}`, most)}
+	err := r.own.SetPolicy(r.t.Context(), at)
+	if err == nil {
+		at, err = r.own.Policy(r.t.Context(), "each", "evm:1")
+	}
+	if err != nil {
+		r.t.Error(err)
+		return
+	}
+	r.latest.Store(&at)
+}
+
+// from asks at a node under a policy.
+func (r *race) from(node int, key string, by pgstore.Policy, value int64, takes ...pgstore.Take) error {
+	r.asked.Add(1)
+	in, err := r.nodes[node].AcceptWithin(r.t.Context(), pending.Intent{Account: pendingtest.Account, Key: key, Call: chain.Call{Value: big.NewInt(value), Gas: 1}},
+		pgstore.Reservation{Token: by.Token, Version: by.Version, Takes: takes})
+	switch {
+	case err == nil && in.Key == key:
+		r.accepted.Add(1)
+	case err == nil || over(err) == nil && !errors.Is(err, pending.ErrBusy) && !errors.Is(err, pgstore.ErrPolicyChanged):
+		r.faults.Add(1)
+	}
+	return err
+}
+
+// run asks so often, under one policy after the other.
+func (r *race) run(caller, asks int) {
+	dice := rand.New(rand.NewPCG(7, uint64(caller)))
+	by := *r.latest.Load()
+	for n := range asks {
+		node, key, v := (caller+n)%2, fmt.Sprint(caller, "/", n), int64(1+dice.IntN(3))
+		switch n % 4 {
+		case 0, 1:
+			c := int64(dice.IntN(2))
+			if r.from(node, key, r.by, v, of(pgstore.OfValue, v), of("0xc0", c)) == nil {
+				r.value.Add(v)
+				r.coins.Add(c)
+			}
+		case 2:
+			if r.from(node, key, r.counted, v, of(pgstore.OfCount, 1)) == nil {
+				r.many.Add(1)
+			}
+		case 3: // as a node does that has read the policy a while ago
+			written := r.latest.Load().Version
+			switch err := r.from(node, key, by, v); {
+			case err == nil && by.Version < written:
+				r.late.Add(1)
+			case errors.Is(err, pgstore.ErrPolicyChanged):
+				by = *r.latest.Load()
+			}
+		}
+	}
+}
+
+// Rule reserve-with-accept (C4.7): whatever callers of two nodes ask for at once, no limit of a day or a minute is exceeded by one unit, what is
+// spent is what was accepted, and nothing is accepted by a policy that has changed before.
 func TestRacingAcceptsOvershootNothing(t *testing.T) {
 	t.Parallel()
-	const most, callers = 1000, 250
+	const callers = 250
 	asks := runtest.ByDay(10_000, 1_000_000)
-	w := openTreasury(t, of(pgstore.OfValue, most), of("0xc0", most/2))
-	var accepted, value, coins, faults atomic.Int64
-	var all sync.WaitGroup
+	r := &race{treasury: openTreasury(t, of(pgstore.OfValue, aDay), of("0xc0", aDay/2))}
+	err := r.own.SetPolicy(t.Context(), pgstore.Policy{Token: "counted", Chain: "evm:1", Rules: []byte(`{}`), Limits: []pgstore.Take{of(pgstore.OfCount, aMinute)}})
+	if err == nil {
+		r.counted, err = r.own.Policy(t.Context(), "counted", "evm:1")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write(0)
+	var all, writing sync.WaitGroup
 	for caller := range callers {
-		dice := rand.New(rand.NewPCG(7, uint64(caller)))
-		all.Go(func() {
-			for n := range asks / callers {
-				v, c := int64(1+dice.IntN(3)), int64(dice.IntN(2))
-				key := fmt.Sprint(caller, "/", n)
-				in, err := w.ask((caller+n)%2, key, v, of(pgstore.OfValue, v), of("0xc0", c))
-				switch {
-				case err == nil && in.Key == key:
-					accepted.Add(1)
-					value.Add(v)
-					coins.Add(c)
-				case over(err) == nil && !errors.Is(err, pending.ErrBusy):
-					faults.Add(1)
-				}
+		all.Go(func() { r.run(caller, asks/callers) })
+	}
+	over := make(chan struct{})
+	writing.Go(func() {
+		for most := int64(1); ; most++ {
+			select {
+			case <-over:
+				return
+			default:
+				r.write(most)
 			}
-		})
+		}
+	})
+	began := time.Now()
+	pgtest.Within(t, runtest.ByDay(5*time.Minute, 2*time.Hour), "all callers are answered", all.Wait)
+	close(over)
+	pgtest.Within(t, time.Minute, "the policies are written", writing.Wait)
+	t.Logf("%d accepts raced for %v at two nodes: %d were accepted, %d by a policy that had changed", r.asked.Load(), time.Since(began).Round(time.Second), r.accepted.Load(), r.late.Load())
+	r.judge()
+}
+
+// judge compares what was accepted with the limits, and with what the database says.
+func (r *race) judge() {
+	value, coins, many := r.value.Load(), r.coins.Load(), r.many.Load()
+	if value != aDay && value != aDay-1 && coins != aDay/2 || value > aDay || coins > aDay/2 || many < aMinute || r.faults.Load() > 0 || r.late.Load() > 0 {
+		r.t.Errorf("%d of value, %d of coins and %d by count were accepted, %d by a policy that had changed, and %d failed; want limits used up, and none exceeded",
+			value, coins, many, r.late.Load(), r.faults.Load())
 	}
-	pgtest.Within(t, 5*time.Minute, "all callers are answered", all.Wait)
-	if value.Load() != most && value.Load() != most-1 && coins.Load() != most/2 || value.Load() > most || coins.Load() > most/2 || faults.Load() > 0 {
-		t.Errorf("%d intents were accepted with %d of value and %d of coins, and %d failed; want one limit used up, and none exceeded", accepted.Load(), value.Load(), coins.Load(), faults.Load())
+	var spent, spentCoins, spentMany, most int64
+	if err := r.conn.QueryRow(r.t.Context(), `SELECT coalesce(sum(spent) FILTER (WHERE what = 'value'), 0), coalesce(sum(spent) FILTER (WHERE what = '0xc0'), 0),
+		coalesce(sum(spent) FILTER (WHERE what = 'count'), 0), coalesce(max(spent) FILTER (WHERE what = 'count'), 0) FROM conch.pending_spent`).Scan(&spent, &spentCoins, &spentMany, &most); err != nil {
+		r.t.Fatal(err)
 	}
-	if got := w.spent(pgstore.OfValue); got != value.Load() || w.spent("0xc0") != coins.Load() || int64(w.count("intents")) != accepted.Load() {
-		t.Errorf("spent are %d and %d, stored %d intents; want %d, %d and %d", got, w.spent("0xc0"), w.count("intents"), value.Load(), coins.Load(), accepted.Load())
+	if spent != value || spentCoins != coins || spentMany != many || most > aMinute || int64(r.count("intents")) != r.accepted.Load() {
+		r.t.Errorf("spent are %d, %d and %d, with %d in a minute, and %d intents are stored; want %d, %d and %d, at most %d, and %d",
+			spent, spentCoins, spentMany, most, r.count("intents"), value, coins, many, aMinute, r.accepted.Load())
 	}
 }
 
