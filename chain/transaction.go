@@ -37,7 +37,8 @@ type Draft struct {
 	// attempt pays at least MinRaise percent more. The zero Fee means no earlier attempt.
 	Above Fee
 	// Most is the highest fee allowed; the zero Fee allows any.
-	Most Fee
+	Most  Fee
+	Speed Speed
 	// Owed is the most that the account's transactions that are in no block may cost: it is not for this one. If the
 	// account could pay otherwise, the error is ErrOwed. Nil is 0.
 	Owed *big.Int

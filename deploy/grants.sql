@@ -87,7 +87,7 @@ GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_account
                 conch.pending_events, conch.hooks, conch.hook_waits, conch.archived_intents, conch.archived_transactions, conch.pending_schema_version,
                 conch.pending_policies, conch.pending_spent, conch.pending_returned TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
-GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel, version, stuck, refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until)
+GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel, version, stuck, expiring, refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until)
     ON conch.intents TO :"node";
 GRANT SELECT, INSERT, UPDATE (system_id, timeline, epoch, write) ON conch.pending_accounts TO :"node";
 GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, final, watched, intent, updated_at, epoch, write,

@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	// ErrConflict means that the idempotency key belongs to an intent with another call.
+	// ErrConflict means that the idempotency key belongs to an intent with another call, or other [Terms].
 	ErrConflict = errors.New("this idempotency key was already used for another call")
 	// ErrOvertaken means that an intent was cancelled, perhaps even archived, or got a slot
 	// between the read of the queue and the write. Nothing was written.
@@ -16,6 +16,17 @@ var (
 	// ErrBusy means that too many callers wait for the store already. Nothing was stored.
 	ErrBusy = errors.New("too many requests are already waiting for the database")
 )
+
+// PlaceError says which of several intents is refused, so that none was stored.
+type PlaceError struct {
+	Place int // counted from 0
+	Err   error
+}
+
+func (e *PlaceError) Error() string { return fmt.Sprintf("number %d: %v", e.Place+1, e.Err) }
+
+// Unwrap returns why.
+func (e *PlaceError) Unwrap() error { return e.Err }
 
 // heldError says why an intent cannot be signed now, and names it, so that it can be cancelled.
 type heldError struct {

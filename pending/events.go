@@ -70,6 +70,9 @@ var causes = [...]string{"strange", "rewound", "funds", "fees", "keys", "refused
 
 func (c Cause) String() string { return causes[c] }
 
+// isMoney reports whether an intent that was refused for the cause waits for money, or for lower fees: that may go on for as long as it likes.
+func (c Cause) isMoney() bool { return c == Funds || c == Fees }
+
 // UnmarshalText reads a cause's word.
 func (c *Cause) UnmarshalText(text []byte) error {
 	i := slices.Index(causes[:], string(text))

@@ -204,6 +204,8 @@ type replacement struct {
 	Filler bool      // it carries no call
 	Stuck  bool      // the last attempt is in a pool and only waits
 	Gap    bool      // it fills a gap: there is no slot yet
+	Terms            // of the intent
+	Late   *ID       // the intent, if it is called back since its deadline is over
 }
 
 // place is the block of a slot's transaction.

@@ -24,11 +24,39 @@ type Intent struct {
 	Space string
 	Call  chain.Call
 	// After the block LastBlock, and from ValidUntil on (by the store's clock), the call is of no use: from then on the intent gets no slot,
-	// and ends as Expired. One that has a slot by then goes on. Zero: for ever. A store says the first in a Queue, and the second as Late.
+	// and ends as Expired. One that has a slot by then, and is in no block, is called back: a filler takes its nonce, and it ends as Expired
+	// once that is final, or as Done if its call was faster. With a Space it goes on instead. Zero: for ever.
 	LastBlock  uint64
 	ValidUntil time.Time
-	Creator    string // the node that accepted it
-	Created    time.Time
+	Terms
+	Creator string // the node that accepted it
+	Created time.Time
+}
+
+// Terms say how the call of an intent is sent.
+type Terms struct {
+	Speed chain.Speed
+	// MaxFee is the most that an attempt with the call offers for a unit of gas, in the chain's smallest unit; nil: as much as the account
+	// may. A filler that takes its nonce may offer more.
+	MaxFee *big.Int
+}
+
+// same reports whether both are the same.
+func (t Terms) same(other Terms) bool {
+	a, b := t.MaxFee, other.MaxFee
+	return t.Speed == other.Speed && (a == nil) == (b == nil) && (a == nil || a.Cmp(b) == 0)
+}
+
+// Asks reports whether both intents ask for the same, so that they may have the same key. A deadline is not compared: who asks again
+// may have counted it from another instant, and that of the first one counts.
+func (in Intent) Asks(other Intent) bool { return in.Call.Equal(other.Call) && in.same(other.Terms) }
+
+// below returns the most that an attempt with the call may pay where the account may pay most, and whether that is the intent's own limit.
+func (t Terms) below(most chain.Fee) (_ chain.Fee, own bool) {
+	if own = t.MaxFee != nil && (most.Max == nil || t.MaxFee.Cmp(most.Max) < 0); own {
+		most.Max = t.MaxFee
+	}
+	return most, own
 }
 
 // Slot is one nonce of an account. Load returns it with all its attempts. In a Batch it has only the
@@ -39,6 +67,8 @@ type Slot struct {
 	Attempts []chain.Signed // stored before they are sent; in the order of signing, with rising fees
 	Before   int            // for Write: the number of attempts stored before these
 	Value    *big.Int       // what the call of its intent transfers; nil is 0
+	Terms                   // those of its intent
+	Deadline                // likewise
 	Since    uint64         // the chain's height at signing; searches begin some blocks below it, for reorganisations
 	Final    bool           // from Load: it was stored as final
 	Cancel   bool           // from Load: the cancellation of its intent was requested
@@ -55,6 +85,13 @@ type Run struct {
 	Block       chain.Block
 	Late        bool
 	Age         time.Duration // as in Slot, of the first nonce
+}
+
+// Deadline is until when a call is of use, if it is called back then: that of an intent without a Space.
+type Deadline struct {
+	LastBlock uint64        // as in Intent
+	Left      time.Duration // from when it was read until its ValidUntil; 0: it has none, or is Late
+	Late      bool          // its ValidUntil had come by then, or a leader has called it back
 }
 
 // Snapshot is what Load returns: the slots that are not final, and the final ones from a nonce on (S20). A slot is
@@ -105,7 +142,7 @@ const (
 	Again
 	// Rejected: the chain will never take its call. If it had a slot, something else is final there.
 	Rejected
-	// Expired: its LastBlock or its ValidUntil had come before it got a slot.
+	// Expired: its LastBlock or its ValidUntil had come before it got a slot, or something else is final there.
 	Expired
 )
 
@@ -140,8 +177,9 @@ type Record struct {
 	Place uint64
 	Hold  Hold // why it waits for a slot, if it does and that is known
 
-	Refusal Refusal // why it got no slot when it was tried, if it waits for one
-	Late    bool    // from Queue: its ValidUntil has come, by the store's clock
+	Refusal Refusal       // why it got no slot when it was tried, if it waits for one
+	Late    bool          // from Queue: its ValidUntil has come, by the store's clock; else: a leader has called it back
+	Left    time.Duration // from Queue, as in Deadline
 
 	HoldSince time.Time // since when, if the store keeps that
 }

@@ -51,6 +51,7 @@ func (a *account) takeCensus(now fence.Instant) {
 	c := &a.census
 	for _, s := range a.slots.inOrder() {
 		if s.in == nil {
+			a.callBack(s, now)
 			if s.Index >= a.best { // below, a block has its nonce
 				c.inFlight++
 				if s.capped && c.capped == nil {

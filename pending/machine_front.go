@@ -1,6 +1,9 @@
 package pending
 
-import "github.com/conchhq/conch/fence"
+import (
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
 
 // front decides what happens if the lowest nonce that is in no block stays there: its attempt is sent again, then pays
 // more; a gap is filled. All later nonces wait for it.
@@ -10,21 +13,28 @@ import "github.com/conchhq/conch/fence"
 type front struct {
 	*account
 
-	index    uint64 // the lowest nonce that is not in a block, as of the last census
-	since    uint64 // the height at which index last changed
-	markedAt uint64 // the height at which slots were last marked as stuck
+	index uint64 // the lowest nonce that is not in a block, as of the last census
+	since uint64 // the height at which index last changed
 
-	from       fence.Instant // the instant of since
-	markedFrom fence.Instant // the instant of markedAt
+	from   fence.Instant // the instant of since
+	marked [3]struct {   // by the speed of slots: when they were last marked as stuck
+		at   uint64 // the height
+		from fence.Instant
+	}
 }
 
 // noteHead takes the height of a new head. Waiting times begin with the first one. After a rewind the noted heights may
 // lie above the head.
 func (f *front) noteHead(height uint64, first bool) {
 	if first {
-		f.since, f.markedAt = height, height
+		f.since = height
 	}
-	f.since, f.markedAt = min(f.since, height), min(f.markedAt, height)
+	f.since = min(f.since, height)
+	for i := range f.marked {
+		if f.marked[i].at = min(f.marked[i].at, height); first {
+			f.marked[i].at = height
+		}
+	}
 }
 
 // noteProgress notes at which height the front has changed. An idle account has waited for nothing.
@@ -37,19 +47,22 @@ func (f *front) noteProgress(now fence.Instant) {
 // stuckBlocks is how many blocks have to come before a transaction that is in none of them counts as stuck.
 const stuckBlocks = 3
 
-// markStuck makes the account's first slots pay more once RaiseAfter and some blocks have passed in which no
-// transaction of the account was included and no slot was marked. It marks a batch of them: one at a time, each would
-// wait for RaiseAfter. It passes over attempts that no node has.
+// markStuck makes the account's first slots pay more once RaiseAfter, or what their speed makes of it, and some blocks have passed in
+// which no transaction of the account was included and no slot of that speed was marked. It marks a batch of them: one at a time, each
+// would wait for RaiseAfter. It passes over attempts that no node has.
 func (f *front) markStuck(now fence.Instant) {
-	if f.set.RaiseAfter <= 0 || f.head.Number < max(f.since, f.markedAt)+stuckBlocks || now < max(f.from, f.markedFrom).Add(f.set.RaiseAfter) {
-		return
-	}
-	f.firstSlots(uint64(f.set.MaxBatch), func(s *slot) {
-		if s.withNode() {
-			s.payMore, s.stuck, f.census.outdated = true, true, true
+	for _, speed := range chain.Speeds() {
+		last, wait := &f.marked[speed], speed.Patience(f.set.RaiseAfter)
+		if wait <= 0 || f.head.Number < max(f.since, last.at)+stuckBlocks || now < max(f.from, last.from).Add(wait) {
+			continue
 		}
-	})
-	f.markedAt, f.markedFrom = f.head.Number, now
+		f.firstSlots(uint64(f.set.MaxBatch), func(s *slot) {
+			if s.Speed == speed && s.withNode() {
+				s.payMore, s.stuck, f.census.outdated = true, true, true
+			}
+		})
+		last.at, last.from = f.head.Number, now
+	}
 }
 
 // offered is how many of an account's first slots are sent again before any of them is raised. Each pool

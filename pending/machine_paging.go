@@ -191,6 +191,7 @@ func (p *paging) comeBack(stored Slot, r *run, now fence.Instant) *slot {
 		}
 	}
 	s.guest = true
+	s.setDue(now)
 	return s
 }
 

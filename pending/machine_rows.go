@@ -56,6 +56,7 @@ func (r *rows) takeLoaded(now fence.Instant, in loaded) bool {
 	for _, s := range in.Snapshot.Slots {
 		one := restoredSlot(s, in.Best)
 		one.inSince = r.storedIn(one, now)
+		one.setDue(now)
 		r.slots.addSlot(one)
 		r.setAlarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best && one.in == nil)
 		if !s.Final {

@@ -105,6 +105,9 @@ func (g *signing) findReplacements(now fence.Instant) (wanted []replacement) {
 		if s.payMore || s.needsFiller() {
 			one := replacement{Index: s.Index, Above: attempt.Fee, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller()}
 			one.Stuck = s.stuck && !s.needsFiller()
+			if one.Terms = s.Terms; s.Late && !s.void && !s.Cancel && !s.handedOn() {
+				one.Late = s.Intent
+			}
 			if s.refit && s.invalidAt != 0 && !one.Filler { // no node has taken any, so none was executed
 				one.Gas = 0
 			}
@@ -128,6 +131,7 @@ func (g *signing) takeStored(now fence.Instant, in stored) {
 		if s == nil {
 			s = &slot{Slot: add, deliveries: make([]delivery, len(add.Attempts))}
 			s.saved = s.asChange(false) // the store has written this state
+			s.setDue(now)
 			g.slots.addSlot(s)
 			g.next = max(g.next, add.Index+1)
 			g.setAlarm(Alarm{Cause: Fees, Index: s.Index}, false) // about the gap that it fills

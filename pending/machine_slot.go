@@ -25,11 +25,12 @@ type slot struct {
 	capped       bool             // the attempt that it needs is above the limit
 	Slot
 
-	first      chain.Block // the final block of which the block of in is an ancestor; zero if it is not known
-	asked      uint64      // the tip's finals when a second opinion was last asked for
-	deliveries []delivery  // one for each attempt
-	saving     *Change     // the state being stored, nil if none is
-	saved      Change      // the state last stored
+	due        fence.Instant // when its call is of no use any more; 0: it is for ever, or as its LastBlock says
+	first      chain.Block   // the final block of which the block of in is an ancestor; zero if it is not known
+	asked      uint64        // the tip's finals when a second opinion was last asked for
+	deliveries []delivery    // one for each attempt
+	saving     *Change       // the state being stored, nil if none is
+	saved      Change        // the state last stored
 
 	retracted bool      // its block has left the chain
 	refuted   bool      // a second witness has said that in is not in its block, or that this block is not final
@@ -268,7 +269,9 @@ func (s *slot) mostCost() *big.Int {
 func (s *slot) lastIsFiller() bool { attempt, _ := s.lastAttempt(); return attempt.Filler }
 
 // needsFiller reports whether the call in the last attempt is not to be carried out in this slot.
-func (s *slot) needsFiller() bool { return s.handedOn() || !s.lastIsFiller() && (s.void || s.Cancel) }
+func (s *slot) needsFiller() bool {
+	return s.handedOn() || !s.lastIsFiller() && (s.void || s.Cancel || s.Late)
+}
 
 // handedOn reports whether the intent has another slot but its call is still in the last attempt,
 // which must not be sent again.
@@ -357,6 +360,8 @@ func (s *slot) finalState() (Status, Fate) {
 		return Usurped, Rejected
 	case s.Cancel:
 		return Usurped, Cancelled
+	case s.Late:
+		return Usurped, Expired
 	case winner != nil: // a filler, and no cancellation: before the rows were loaded, the call was known to be void
 		return Usurped, Rejected
 	default:

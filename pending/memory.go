@@ -54,18 +54,51 @@ type memorySlot struct {
 }
 
 // Accept stores an intent and returns it with its ID. For a known key it returns the stored intent,
-// or [ErrConflict] if that has another call.
+// or [ErrConflict] if that asks for something else.
 func (s *Memory) Accept(_ context.Context, in Intent) (Intent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.intents {
-		if r.Account == in.Account && r.Space == in.Space && r.Key == in.Key && in.Key != "" {
-			if !r.Call.Equal(in.Call) {
-				return Intent{}, ErrConflict
-			}
-			return r.Intent, nil
+	if r := s.keyed(in); r != nil {
+		if !r.Asks(in) {
+			return Intent{}, ErrConflict
+		}
+		return r.Intent, nil
+	}
+	return s.add(in), nil
+}
+
+// AcceptAll stores all of some intents with keys, or none, as [Accept] stores one, and returns them in their order. A [*PlaceError] says
+// which one it refuses.
+func (s *Memory) AcceptAll(_ context.Context, all []Intent) ([]Intent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, in := range all {
+		if r := s.keyed(in); r != nil && !r.Asks(in) {
+			return nil, &PlaceError{i, ErrConflict}
 		}
 	}
+	out := make([]Intent, len(all))
+	for i, in := range all {
+		if r := s.keyed(in); r != nil {
+			out[i] = r.Intent
+		} else {
+			out[i] = s.add(in)
+		}
+	}
+	return out, nil
+}
+
+// keyed returns the intent that has the key of another one, nil if none has.
+func (s *Memory) keyed(in Intent) *Record {
+	for _, r := range s.intents {
+		if r.Account == in.Account && r.Space == in.Space && r.Key == in.Key && in.Key != "" {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *Memory) add(in Intent) Intent {
 	_, _ = rand.Read(in.ID[:])
 	in.Created = s.now()
 	r := &Record{Intent: in, Version: 1, Place: places.Add(1)}
@@ -75,7 +108,7 @@ func (s *Memory) Accept(_ context.Context, in Intent) (Intent, error) {
 	s.intents = append(s.intents, r)
 	s.byID[in.ID] = r
 	s.tell(r, ToldAccepted)
-	return in, nil
+	return in
 }
 
 // places numbers the intents of all stores in this process.
@@ -224,6 +257,8 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 			in.Fate = Expired
 			in.Version++
 			s.tell(in, ToldFinal)
+		} else {
+			in.Late = in.Fate == Open
 		}
 	}
 	for _, h := range b.Held {
@@ -324,7 +359,7 @@ func (s *Memory) change(t fence.Token, b Batch, c Change) {
 		r.Why = cmp.Or(c.Why, r.Why)
 	case Rejected:
 		r.Why = cmp.Or(c.Why, r.Why, rules.NoWords)
-	case Done, Cancelled, Again:
+	case Done, Cancelled, Expired, Again:
 		r.Why = ""
 	}
 	if c.Intent == Again {

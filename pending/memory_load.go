@@ -38,7 +38,11 @@ func (s *Memory) slot(one *memorySlot) Slot {
 	slot.Attempts, slot.Last, slot.Age = slices.Clone(slot.Attempts), one.last, time.Since(one.at)
 	slot.Last.Intent, slot.Last.Why, slot.Last.Witnesses = Open, "", [2]string{}
 	if slot.Intent != nil {
-		slot.Cancel, slot.Value = s.byID[*slot.Intent].Cancel, s.byID[*slot.Intent].Call.Value
+		r := s.byID[*slot.Intent]
+		slot.Cancel, slot.Value, slot.Terms, slot.Deadline = r.Cancel, r.Call.Value, r.Terms, Deadline{}
+		if r.Space == "" {
+			slot.Deadline = r.left(s.now())
+		}
 	}
 	return slot
 }

@@ -19,6 +19,16 @@ func (s *Memory) queue(account chain.Account) (waiting []*Record) {
 	return waiting
 }
 
+// left returns until when the call is of use, as of now.
+func (r Record) left(now time.Time) Deadline {
+	d := Deadline{LastBlock: r.LastBlock, Late: r.Late}
+	if !r.ValidUntil.IsZero() && !d.Late {
+		d.Left = max(0, r.ValidUntil.Sub(now))
+		d.Late = d.Left == 0
+	}
+	return d
+}
+
 func (r Record) waitsForSlot() bool { return r.Index == nil && r.Fate == Open }
 
 // isDue reports whether an intent is to be tried, in relaxed order.
@@ -46,7 +56,8 @@ func (s *Memory) Queue(_ context.Context, account chain.Account, relaxed bool, m
 	now := s.now()
 	place := map[ID]int{} // in the order of acceptance
 	for i, r := range s.queue(account) {
-		w := Record{Intent: r.Intent, Refusal: r.Refusal, Late: !r.ValidUntil.IsZero() && !now.Before(r.ValidUntil)}
+		left := r.left(now)
+		w := Record{Intent: r.Intent, Refusal: r.Refusal, Late: left.Late, Left: left.Left}
 		if w.Refusal.Times > 0 {
 			w.Refusal.Age = now.Sub(w.Refusal.Since)
 		}

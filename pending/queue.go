@@ -12,7 +12,7 @@ import (
 // Refusal says why an intent got no slot when it was tried. It is about the intent alone: if the whole account
 // cannot sign, no intent is refused. It is stored beside the intent, so that a new leader goes on with it.
 type Refusal struct {
-	Cause  Cause         // Funds, Refused or Unclear
+	Cause  Cause         // Funds, Fees (above its own MaxFee), Refused or Unclear
 	Why    string        // the words of the chain
 	Times  int           // how often in a row for this cause; 0: it was not refused
 	Height uint64        // the chain's at the first time
@@ -30,7 +30,7 @@ type Held struct {
 	Pause   time.Duration // for how long others pass it, at most a minute; only in relaxed order
 }
 
-// Queue is the beginning of an account's queue. Of a Record it has the Intent, the Refusal and Late.
+// Queue is the beginning of an account's queue. Of a Record it has the Intent, also with its Space, the Refusal, Late and Left.
 type Queue struct {
 	// Oldest are in the order of acceptance. If there are more, those that could be tried for longest, in relaxed
 	// order: however many are put off and due again and again, each has its turn.
@@ -71,6 +71,8 @@ func (q Queue) leftOver() int {
 // transactions that are in no block yet waits for those: others could not be included before them either.
 func blamed(why error) (cause Cause, is bool) {
 	switch {
+	case errors.Is(why, errOwnFee):
+		return Fees, true
 	case errors.Is(why, chain.ErrCall):
 		return Refused, true
 	case errors.Is(why, chain.ErrUnclear):
@@ -96,7 +98,7 @@ func (r Refusal) oneMore(cause Cause, why string, height, next uint64) Refusal {
 // isNews reports whether a further refusal in strict order is to be stored. If the clock was ahead at the first one, the
 // store sets that right with the next.
 func (r Refusal) isNews(last Refusal) bool {
-	if r.Cause == Funds {
+	if r.Cause.isMoney() {
 		return r.Times == 1
 	}
 	last.Times = r.Times
@@ -153,8 +155,10 @@ func (a assign) judgeTried(q Queue, prepared []chain.Prepared, height uint64) (b
 		switch {
 		case p.Err == nil && !gap:
 			id := w.ID // a copy: a pointer into the queue would keep all calls that were read with it, as long as the slot
-			b.New = append(b.New, Slot{Index: p.Index, Intent: &id, Attempts: []chain.Signed{p.Signed}, Since: height, Value: w.Call.Value})
-			next, turned = next+1, turned || w.Refusal.Times > 0 && w.Refusal.Cause != Funds
+			b.New = append(b.New, Slot{
+				Index: p.Index, Intent: &id, Attempts: []chain.Signed{p.Signed}, Since: height, Value: w.Call.Value, Terms: w.Terms, Deadline: w.deadline(),
+			})
+			next, turned = next+1, turned || w.Refusal.Times > 0 && !w.Refusal.Cause.isMoney()
 			continue
 		case p.Err == nil:
 			if anew = anew || out.Hold == nil; w.Refusal.Times > 0 {
@@ -169,7 +173,7 @@ func (a assign) judgeTried(q Queue, prepared []chain.Prepared, height uint64) (b
 			continue
 		}
 		last, waits := w.Refusal, out.Hold != nil || anew
-		if last.Cause != Funds && (turned || !a.Relaxed && next > last.Next) {
+		if !last.Cause.isMoney() && (turned || !a.Relaxed && next > last.Next) {
 			last = Refusal{}
 		}
 		one := Held{Intent: w.ID, Refusal: last.oneMore(cause, p.Err.Error(), height+a.Stood, next)}

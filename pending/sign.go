@@ -63,7 +63,7 @@ func (l *loop) prepare(ctx context.Context, a assign, height uint64) (queue Queu
 			return queue, late, prepared, nil // those before are judged without what is behind
 		}
 		queue, prepared = more, append(prepared, next...)
-		refused := slices.ContainsFunc(next, func(p chain.Prepared) bool { cause, is := blamed(p.Err); return is && cause != Funds })
+		refused := slices.ContainsFunc(next, func(p chain.Prepared) bool { cause, is := blamed(p.Err); return is && !cause.isMoney() })
 		if a.Relaxed || most >= l.MaxBatch || !refused {
 			return queue, late, prepared, nil
 		}
@@ -79,13 +79,37 @@ func (l *loop) prepareBehind(ctx context.Context, a assign, height uint64, known
 	if err != nil || len(tried) <= len(old) || !slices.EqualFunc(old, tried[:len(old)], same) {
 		return queue, late, nil, err
 	}
-	fee := l.mostFee.Load().Below(cancelRoom)
 	drafts := make([]chain.Draft, 0, len(tried)-len(old))
+	terms := make([]Terms, 0, len(tried)-len(old))
 	for i := len(old); i < len(tried); i++ {
-		drafts = append(drafts, chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: tried[i].Call, Most: fee, Owed: a.Owed})
+		drafts = append(drafts, chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: tried[i].Call, Owed: a.Owed})
+		terms = append(terms, tried[i].Terms)
 	}
-	prepared, err = l.Chain.Prepare(ctx, drafts)
+	prepared, err = l.prepareWithin(ctx, drafts, terms)
 	return queue, late, prepared, err
+}
+
+// errOwnFee means that the fee which is necessary is above the MaxFee of the intent itself.
+var errOwnFee = errors.New("its own max_fee")
+
+// prepareWithin has drafts signed within the limits of the account and of their intents. A filler has the account's alone, of which a call
+// leaves it a part.
+func (l *loop) prepareWithin(ctx context.Context, drafts []chain.Draft, terms []Terms) ([]chain.Prepared, error) {
+	most := *l.mostFee.Load()
+	own := make([]bool, len(drafts))
+	for i := range drafts {
+		if drafts[i].Most = most; !drafts[i].Filler {
+			drafts[i].Most, own[i] = terms[i].below(most.Below(cancelRoom))
+			drafts[i].Speed = terms[i].Speed
+		}
+	}
+	prepared, err := l.Chain.Prepare(ctx, drafts)
+	for i := range prepared {
+		if own[i] && errors.Is(prepared[i].Err, chain.ErrFee) {
+			prepared[i].Err = fmt.Errorf("%w is %v: %w", errOwnFee, terms[i].MaxFee, prepared[i].Err)
+		}
+	}
+	return prepared, err
 }
 
 // changesPutOff reports whether a batch may change what is put off: some is, or one that was may be no longer.
@@ -112,7 +136,7 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	drafts := make([]chain.Draft, len(a.Replacements))
+	drafts, terms := make([]chain.Draft, len(a.Replacements)), make([]Terms, len(a.Replacements))
 	for i, r := range a.Replacements {
 		call, known := calls[r.Index]
 		if !known && !r.Filler { // never sign an empty call instead: it creates a contract
@@ -121,13 +145,9 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 		if r.Gas != 0 { // no new estimate: the first attempt may have been executed by now
 			call.Gas = r.Gas
 		}
-		most := *l.mostFee.Load()
-		if !r.Filler {
-			most = most.Below(cancelRoom)
-		}
-		drafts[i] = chain.Draft{Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Most: most, Stuck: r.Stuck}
+		drafts[i], terms[i] = chain.Draft{Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Stuck: r.Stuck}, r.Terms
 	}
-	prepared, err := l.Chain.Prepare(brief, drafts)
+	prepared, err := l.prepareWithin(brief, drafts, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +165,9 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 			out.Unsigned = append(out.Unsigned, unsigned{Index: r.Index, Why: p.Err})
 			continue
 		}
-		p.Filler = r.Filler
+		if p.Filler = r.Filler; r.Late != nil {
+			batch.Expired = append(batch.Expired, *r.Late)
+		}
 		s := Slot{Index: p.Index, Attempts: []chain.Signed{p.Signed}, Before: r.Before, Since: since}
 		if out.Slots = append(out.Slots, s); r.Gap {
 			batch.New = append(batch.New, s)

@@ -61,7 +61,7 @@ type Batch struct {
 	Attempts []Slot // new attempts of existing slots; refused unless Before attempts are stored
 	Changes  []Change
 	Rejects  []Hold // ends intents that still wait, and passes over others
-	Expired  []ID   // likewise
+	Expired  []ID   // likewise; one that has a slot is marked as called back
 	Held     []Held // likewise of intents that still wait
 	Hold     *Hold  // replaces the account's; nil leaves it
 }

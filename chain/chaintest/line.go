@@ -119,8 +119,8 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 	}
 	tip := big.NewInt(n.cfg.MinTip)
 	least := chain.Fee{Max: new(big.Int).Add(n.baseFee, tip), Tip: tip}
-	suggested := chain.Fee{Max: new(big.Int).Add(least.Max, n.baseFee), Tip: tip}
-	if d.Stuck && d.Above.Enough(least.Max, tip) {
+	suggested := d.Speed.Suggest(n.baseFee, tip, tip)
+	if d.Stuck && d.Above.Enough(least.Max, suggested.Tip) {
 		return chain.Signed{}, chain.ErrEnough
 	}
 	fee, err := suggested.Bid(least, d.Above, d.Most, minRaise)

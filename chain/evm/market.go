@@ -13,11 +13,12 @@ import (
 
 // market has the current fees, balances and estimates.
 type market struct {
-	suggested, least chain.Fee
-	balances         map[chain.Account]*big.Int
-	spent            map[chain.Account]*big.Int // what the drafts before may cost
-	gas              map[string]estimate        // by callKey
-	unpayable        map[string]bool            // by callKey; calls without an estimate, since they transfer more than there is
+	tip       *big.Int  // that is suggested
+	least     chain.Fee // that the next block takes
+	balances  map[chain.Account]*big.Int
+	spent     map[chain.Account]*big.Int // what the drafts before may cost
+	gas       map[string]estimate        // by callKey
+	unpayable map[string]bool            // by callKey; calls without an estimate, since they transfer more than there is
 }
 
 // fetchMarket fetches in one request what the drafts need and the quote of the head does not have.
@@ -116,18 +117,13 @@ func (c *Chain) marketFault(f facts, calls []rpc.BatchElem) error {
 	return nil
 }
 
-// market suggests a fee for the next block, with room for rising fees in the blocks after it. No tip is below least,
-// if that is not nil.
+// market has what the next block asks for. No tip is below least, if that is not nil.
 func (q quote) market(least *big.Int, gas map[string]estimate) *market {
-	tip := q.tip
 	if least == nil {
 		least = new(big.Int)
-	} else if least.Cmp(tip) > 0 {
-		tip = least
 	}
-	price := new(big.Int).Add(new(big.Int).Mul(q.base, big.NewInt(2)), tip)
 	return &market{
-		suggested: chain.Fee{Max: price, Tip: tip}, least: chain.Fee{Max: q.base, Tip: least},
+		tip: q.tip, least: chain.Fee{Max: q.base, Tip: least},
 		balances: q.balances, gas: gas, spent: map[chain.Account]*big.Int{},
 	}
 }

@@ -86,10 +86,11 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 	if err != nil {
 		return nil, err
 	}
-	if price := new(big.Int).Add(m.least.Max, m.suggested.Tip); d.Stuck && d.Above.Enough(price, m.suggested.Tip) {
+	suggested := d.Speed.Suggest(m.least.Max, m.tip, m.least.Tip)
+	if price := new(big.Int).Add(m.least.Max, suggested.Tip); d.Stuck && d.Above.Enough(price, suggested.Tip) {
 		return nil, fmt.Errorf("%w: the price is %v", chain.ErrEnough, price)
 	}
-	fee, err := m.suggested.Bid(m.least, d.Above, d.Most, minRaise)
+	fee, err := suggested.Bid(m.least, d.Above, d.Most, minRaise)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func pay(in *invoice) error {
 		switch {
 		case a.Fate == "done" && !a.Failed:
 			return nil
-		case a.Fate == "done" || a.Fate == "cancelled" || a.Fate == "rejected":
+		case a.Fate == "done" || a.Fate == "cancelled" || a.Fate == "rejected" || a.Fate == "expired":
 			return fmt.Errorf("NOT PAID: transaction %s is %s, and moved nothing: %s%s", id, a.Fate, a.Why, a.Hash)
 		}
 		time.Sleep(2 * time.Second)

@@ -63,6 +63,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"TheUnfinishedOfAKind":        theUnfinishedOfAKind,
 		"ACallerTakesNoOthersKey":     aCallerTakesNoOthersKey,
 		"TheLateGetNoSlot":            theLateGetNoSlot,
+		"TermsAndDeadlinesAreKept":    termsAndDeadlinesAreKept,
 		"Cancelling":                  cancelling,
 		"Rejecting":                   rejecting,
 		"StaleWritesNothing":          staleWritesNothing,

@@ -10,12 +10,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
 )
 
 // Accept stores an intent and returns it. For a known key it returns the stored intent, or
-// [pending.ErrConflict] if that has another call. If 2000 callers wait already, the error is
+// [pending.ErrConflict] if that asks for something else. If 2000 callers wait already, the error is
 // [pending.ErrBusy]. If ctx ends before the answer, or the result of the commit is unknown, the
 // intent may have been stored.
 func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, error) {
@@ -51,7 +52,7 @@ func (s *Store) AcceptWithin(ctx context.Context, in pending.Intent, take Reserv
 			return in, r.err
 		case !r.stored:
 			continue // an intent with the same key was committed after the statement began
-		case !r.in.Call.Equal(in.Call):
+		case !r.in.Asks(in):
 			return r.in, pending.ErrConflict
 		}
 		return r.in, nil
@@ -79,59 +80,79 @@ func (s *Store) serve(ctx context.Context) {
 func (s *Store) insert(ctx context.Context, batch []*request) error {
 	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
-	type key struct{ account, space, key string }
-	fresh, known, byKey := map[pending.ID]pending.Intent{}, map[pending.ID]pending.Intent{}, map[key]pending.Intent{}
-	verdicts := map[pending.ID]verdict{}
+	sql, arguments := s.inserts(batch)
 	var write pgx.Batch
+	var said answers
 	write.Queue(pg.Durable)
-	sql, arguments := insertIntents, append([]any{s.cfg.Chain, s.cfg.Creator}, columns(batch)...)
-	if takes := newTakes(batch); takes != nil {
-		sql, arguments = insertWithin, append(arguments, takes.columns()...)
-	}
-	write.Queue(sql, arguments...).Query(func(rows pgx.Rows) error {
-		_, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
-			var asked pgtype.UUID // NULL if the intent is fresh
-			var v verdict
-			in, err := scanIntentWith(row, append([]any{&asked}, v.columns()...)...)
-			switch {
-			case v.word != "":
-				verdicts[in.ID] = v
-			case asked.Valid:
-				known[asked.Bytes] = in
-			default:
-				fresh[in.ID] = in
-			}
-			return struct{}{}, err
-		})
-		return err
-	})
+	write.Queue(sql, arguments...).Query(said.read)
 	if err := s.db.pools.Commit(ctx, &write); err != nil {
 		return err
 	}
-	if len(known) > 0 {
+	if len(said.known) > 0 {
 		if err := s.confirm(ctx); err != nil {
 			return err
 		}
 	}
+	said.give(batch)
+	return nil
+}
+
+// inserts returns the statement that stores a batch.
+func (s *Store) inserts(batch []*request) (sql string, arguments []any) {
+	sql, arguments = insertIntents, append([]any{s.cfg.Chain, s.cfg.Creator}, columns(batch)...)
+	if takes := newTakes(batch); takes != nil {
+		sql, arguments = insertWithin, append(arguments, takes.columns()...)
+	}
+	return sql, arguments
+}
+
+// answers are those to the statement of a batch, by the IDs of its intents.
+type answers struct {
+	fresh, known map[pending.ID]pending.Intent // stored by it, and before
+	verdicts     map[pending.ID]verdict
+}
+
+func (a *answers) read(rows pgx.Rows) error {
+	a.fresh, a.known, a.verdicts = map[pending.ID]pending.Intent{}, map[pending.ID]pending.Intent{}, map[pending.ID]verdict{}
+	_, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
+		var asked pgtype.UUID // NULL if the intent is fresh
+		var v verdict
+		in, err := scanIntentWith(row, append([]any{&asked}, v.columns()...)...)
+		switch {
+		case v.word != "":
+			a.verdicts[in.ID] = v
+		case asked.Valid:
+			a.known[asked.Bytes] = in
+		default:
+			a.fresh[in.ID] = in
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// give gives each caller the intent that is stored under its key, or why none is.
+func (a *answers) give(batch []*request) {
+	type key struct{ account, space, key string }
+	byKey := map[key]pending.Intent{}
 	for _, r := range batch {
-		in, stored := fresh[r.in.ID]
+		in, stored := a.fresh[r.in.ID]
 		at := key{string(r.in.Account), r.in.Space, r.in.Key}
 		if stored && r.in.Key != "" {
 			byKey[at] = in
 		}
 		if !stored {
-			in, stored = known[r.in.ID]
+			in, stored = a.known[r.in.ID]
 		}
 		if !stored { // of two with the same key in one batch, the first was stored
 			in, stored = byKey[at]
 		}
 		if r.stored = stored; stored {
 			r.in = in
-		} else if v, judged := verdicts[r.in.ID]; judged {
+		} else if v, judged := a.verdicts[r.in.ID]; judged {
 			r.err = v.refusal()
 		}
 	}
-	return nil
 }
 
 // confirm waits until every row that can be read is durable: the server may have stopped waiting
@@ -154,11 +175,11 @@ var (
 func inserting(reserving, reserved, verdicts string) string {
 	return `
 	WITH asked AS MATERIALIZED (
-		SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::text[], $6::bytea[], $7::numeric[], $8::bytea[], $9::bigint[], $10::text[], $11::bigint[], $12::timestamptz[])
-		    WITH ORDINALITY AS a(id, account, key, to_account, value, data, gas, space, last_block, valid_until, place)),` + reserving + `
+		SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::text[], $6::bytea[], $7::numeric[], $8::bytea[], $9::bigint[], $10::text[], $11::bigint[], $12::timestamptz[], $13::text[], $14::numeric[])
+		    WITH ORDINALITY AS a(id, account, key, to_account, value, data, gas, space, last_block, valid_until, speed, max_fee, place)),` + reserving + `
 	fresh AS (
-		INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator, space, last_block, valid_until)
-		SELECT id, $1, account, nullif(key, ''), to_account, value, data, gas, $2, space, last_block, valid_until FROM asked a
+		INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator, space, last_block, valid_until, speed, max_fee)
+		SELECT id, $1, account, nullif(key, ''), to_account, value, data, gas, $2, space, last_block, valid_until, speed, max_fee FROM asked a
 		 WHERE (key = '' OR NOT EXISTS (SELECT FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND space = a.space AND idempotency_key = a.key))` + reserved + `
 		 ORDER BY place
 		    ON CONFLICT (chain, account, space, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
@@ -181,6 +202,8 @@ func columns(batch []*request) []any {
 	var values []pgtype.Numeric
 	var gases, lasts []int64
 	var untils []pgtype.Timestamptz
+	var speeds []*string
+	var fees []pgtype.Numeric
 	for _, r := range batch {
 		ids = append(ids, uuid(&r.in.ID))
 		accounts = append(accounts, []byte(r.in.Account))
@@ -192,8 +215,14 @@ func columns(batch []*request) []any {
 		spaces = append(spaces, r.in.Space)
 		lasts = append(lasts, int64(r.in.LastBlock))
 		untils = append(untils, pgtype.Timestamptz{Time: r.in.ValidUntil, Valid: !r.in.ValidUntil.IsZero()})
+		var speed *string
+		if r.in.Speed != chain.Normal {
+			speed = new(r.in.Speed.String())
+		}
+		speeds = append(speeds, speed)
+		fees = append(fees, numeric(r.in.MaxFee))
 	}
-	return []any{ids, accounts, keys, tos, values, datas, gases, spaces, lasts, untils}
+	return []any{ids, accounts, keys, tos, values, datas, gases, spaces, lasts, untils, speeds, fees}
 }
 
 // amount returns what a call transfers, of which nil is 0.

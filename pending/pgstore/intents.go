@@ -12,7 +12,36 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-const intentColumns = `id, account, coalesce(idempotency_key, ''), to_account, value, data, gas, creator, created_at`
+const intentColumns = `id, account, coalesce(idempotency_key, ''), to_account, value, data, gas, creator, created_at, space, ` + termColumns
+
+const termColumns = `speed, max_fee, last_block, valid_until`
+
+// terms reads termColumns.
+type terms struct {
+	speed *string // nil: normal
+	most  pgtype.Numeric
+	last  int64
+	until *time.Time
+}
+
+func (t *terms) columns() []any { return []any{&t.speed, &t.most, &t.last, &t.until} }
+
+// read sets what an intent has of them.
+func (t *terms) read(in *pending.Intent) (err error) {
+	in.MaxFee, in.LastBlock = integer(t.most), uint64(t.last)
+	if t.until != nil {
+		in.ValidUntil = *t.until
+	}
+	in.Speed, err = t.how()
+	return err
+}
+
+func (t *terms) how() (chain.Speed, error) {
+	if t.speed == nil {
+		return chain.Normal, nil
+	}
+	return chain.ParseSpeed(*t.speed)
+}
 
 // scanIntentWith reads further columns and, after them, those of an intent.
 func scanIntentWith(row pgx.CollectableRow, before ...any) (in pending.Intent, err error) {
@@ -21,10 +50,14 @@ func scanIntentWith(row pgx.CollectableRow, before ...any) (in pending.Intent, e
 	var value pgtype.Numeric
 	var gas int64
 	var at time.Time
-	err = row.Scan(append(before, &id, &from, &in.Key, &to, &value, &data, &gas, &in.Creator, &at)...)
+	var how terms
+	columns := append(before, &id, &from, &in.Key, &to, &value, &data, &gas, &in.Creator, &at, &in.Space)
+	if err = row.Scan(append(columns, how.columns()...)...); err != nil {
+		return in, err
+	}
 	in.ID, in.Account, in.Created = id.Bytes, chain.Account(from), at
 	in.Call = chain.Call{To: to, Value: integer(value), Data: data, Gas: uint64(gas)}
-	return in, err
+	return in, how.read(&in)
 }
 
 func notNull(b []byte) []byte { return append([]byte{}, b...) }

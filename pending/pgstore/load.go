@@ -61,12 +61,15 @@ const inOrder = `SELECT set_config('jit', 'off', true), set_config('enable_seqsc
 func withAttempts(rows string) string {
 	return `
 		SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false), i.value,
+		       i.speed, i.max_fee, coalesce(i.last_block, 0), coalesce(i.late, false), coalesce(i.left, '0'),
 		       t.hash, t.state, t.block_hash, coalesce(t.block_number, 0), t.failed, t.waits, extract(epoch FROM clock_timestamp() - t.updated_at)::float8,
 		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
 		  FROM (` + rows + `) t
 		  CROSS JOIN LATERAL (SELECT * FROM conch.pending_attempts
 		         WHERE chain = $1 AND account = $2 AND nonce = t.nonce OFFSET 0) a
-		  LEFT JOIN LATERAL (SELECT cancel, value FROM conch.intents WHERE id = t.intent OFFSET 0) i ON true
+		  LEFT JOIN LATERAL (SELECT cancel, value, speed, max_fee, CASE WHEN space = '' THEN last_block END AS last_block,
+		              CASE WHEN space = '' THEN late END AS late, CASE WHEN space = '' THEN "left" END AS "left"
+		         FROM (SELECT *, ` + untilColumns + ` FROM conch.intents WHERE id = t.intent OFFSET 0) u) i ON true
 		 ORDER BY t.nonce, a.n`
 }
 
@@ -145,8 +148,11 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 	var state, waits string
 	var age float64
 	var value, most, tip pgtype.Numeric
+	var how terms
+	var late bool
+	var left time.Duration
 	columns := []any{
-		&nonce, &intent, &since, &final, &cancel, &value, &last, &state, &block, &number, &failed, &waits, &age,
+		&nonce, &intent, &since, &final, &cancel, &value, &how.speed, &how.most, &how.last, &late, &left, &last, &state, &block, &number, &failed, &waits, &age,
 		&hash, &signed, &most, &tip, &gas, &filler,
 	}
 	_, err = pgx.ForEachRow(rows, columns, func() error {
@@ -156,6 +162,11 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 				Index: one.Index, Hash: chain.Hash(last), Block: chain.Block{Number: uint64(number), Hash: chain.Hash(block)}, Failed: failed, Waits: waits,
 			}
 			if err := one.Last.Status.UnmarshalText([]byte(state)); err != nil {
+				return err
+			}
+			var err error
+			one.MaxFee, one.Deadline = integer(how.most), pending.Deadline{LastBlock: uint64(how.last), Late: late, Left: left}
+			if one.Speed, err = how.how(); err != nil {
 				return err
 			}
 			if intent.Valid {

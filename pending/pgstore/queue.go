@@ -53,16 +53,14 @@ func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, 
 		var saving bool
 		var ready pgtype.Timestamptz
 		var seq int64
-		var age time.Duration
-		var lastBlock int64
+		var age, left time.Duration
 		var late bool
 		var last refusal
-		in, err := scanIntentWith(row, append([]any{&saving, &ready, &seq, &age, &lastBlock, &late}, last.columns()...)...)
+		in, err := scanIntentWith(row, append([]any{&saving, &ready, &seq, &age, &late, &left}, last.columns()...)...)
 		if err != nil {
 			return struct{}{}, err
 		}
-		in.LastBlock = uint64(lastBlock)
-		w := pending.Record{Intent: in, Late: late}
+		w := pending.Record{Intent: in, Late: late, Left: left}
 		place[in.ID] = seq
 		w.Refusal, err = last.read()
 		if w.Refusal.Times > 0 {
@@ -101,7 +99,10 @@ func (s *Store) Alike(ctx context.Context, account chain.Account, calls []chain.
 	return found.Bytes, err
 }
 
-const queueColumns = `seq, coalesce(clock_timestamp() - held_since, '0') AS age, last_block, coalesce(valid_until <= clock_timestamp(), false) AS late, ` + refusalColumns + `, ` + intentColumns
+const queueColumns = `seq, coalesce(clock_timestamp() - held_since, '0') AS age, ` + untilColumns + `, ` + refusalColumns + `, ` + intentColumns
+
+// untilColumns say whether an intent is late, and else how long it is not.
+const untilColumns = `expiring OR coalesce(valid_until <= clock_timestamp(), false) AS late, greatest('0', coalesce(valid_until - clock_timestamp(), '0')) AS left`
 
 // queued returns a query for the first of the intents under a condition, and since when they could be tried.
 func queued(since, condition, order string) string {

@@ -23,13 +23,13 @@ func records(where string, last int) string {
 			WHERE %s ORDER BY %s DESC LIMIT $%d)`, recordColumns, hold, intents, transactions, holds, where, seq, last)
 	}
 	return part("conch.intents", "i.seq + 0", "conch.pending_transactions", `h.intent AS held_by, h.why AS held, h.since, CASE WHEN i.waits OR i.put_off THEN i.refusals ELSE 0 END,
-		i.held_cause, i.held_why, i.held_height, i.held_nonce, i.held_since, i.held_until`,
+		i.held_cause, i.held_why, i.held_height, i.held_nonce, i.held_since, i.held_until, i.expiring`,
 		`LEFT JOIN conch.pending_holds h ON (h.chain, h.account) = (i.chain, i.account) AND (i.waits OR i.put_off) AND h.why <> ''`) + ` UNION ALL ` +
-		part("conch.archived_intents", "i.seq", "conch.archived_transactions", `NULL, NULL, NULL, 0, '', '', 0, 0, NULL, NULL`, ``) + fmt.Sprintf(` ORDER BY seq DESC LIMIT $%d`, last)
+		part("conch.archived_intents", "i.seq", "conch.archived_transactions", `NULL, NULL, NULL, 0, '', '', 0, 0, NULL, NULL, false`, ``) + fmt.Sprintf(` ORDER BY seq DESC LIMIT $%d`, last)
 }
 
 const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,
-       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed, t.witnesses, t.waits, coalesce(t.version, i.version)`
+       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed, t.witnesses, t.waits, coalesce(t.version, i.version), i.space, i.speed, i.max_fee, i.last_block, i.valid_until`
 
 func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordWith(row) }
 
@@ -50,12 +50,14 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	var heldBy pgtype.UUID
 	var since *time.Time
 	var last refusal
+	var how terms
 	columns := []any{
 		&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &at,
 		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed,
-		&witnesses, &waits, &version, &heldBy, &held, &since,
+		&witnesses, &waits, &version, &r.Space,
 	}
-	columns = append(append(columns, last.columns()...), &seq)
+	columns = append(append(columns, how.columns()...), &heldBy, &held, &since)
+	columns = append(append(columns, last.columns()...), &r.Late, &seq)
 	if err = row.Scan(append(columns, after...)...); err != nil {
 		return r, err
 	}
@@ -77,7 +79,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	}
 	var fault error
 	r.Refusal, fault = last.read()
-	err = errors.Join(err, fault)
+	err = errors.Join(err, fault, how.read(&r.Intent))
 	if number != nil {
 		r.Last.Block = chain.Block{Number: uint64(*number), Hash: chain.Hash(block)}
 	}

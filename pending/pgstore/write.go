@@ -154,6 +154,7 @@ func (s *Store) queueEnds(batch *pgx.Batch, b pending.Batch) {
 			uuid(&r.Intent), storable(r.Why))
 	}
 	for _, id := range b.Expired {
+		batch.Queue(`UPDATE conch.intents SET expiring = true WHERE id = $1 AND nonce IS NOT NULL AND fate = 'open'`, uuid(&id))
 		batch.Queue(`
 			WITH ended AS (
 				UPDATE conch.intents SET fate = 'expired', version = version + 1 WHERE id = $1 AND nonce IS NULL AND fate = 'open' RETURNING *)

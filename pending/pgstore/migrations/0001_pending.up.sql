@@ -25,6 +25,9 @@ CREATE TABLE conch.intents (
     created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_block      bigint NOT NULL DEFAULT 0,              -- it gets no slot once this block is there; 0: it does
     valid_until     timestamptz,                            -- it gets no slot from then on; NULL: it does
+    speed           text COLLATE "C" CHECK (speed IN ('slow', 'fast')), -- NULL: normal
+    max_fee         numeric(78, 0) CHECK (max_fee > 0),     -- of a unit of gas; NULL: that of the account
+    expiring        boolean NOT NULL DEFAULT false,         -- it has a slot, and was called back
     nonce           bigint,                                 -- its slot, once it has one
     fate            text NOT NULL DEFAULT 'open' CHECK (fate IN ('open', 'done', 'cancelled', 'rejected', 'expired')),
     why             text NOT NULL DEFAULT '',
@@ -586,7 +589,7 @@ REVOKE ALL ON FUNCTION conch.pending_clear(interval, int) FROM PUBLIC;
 -- What is finished may be moved out of the way: the same rows in tables that nobody
 -- writes to. Idempotency keys count there as well.
 CREATE TABLE conch.archived_intents (LIKE conch.intents, PRIMARY KEY (id), UNIQUE (chain, account, space, idempotency_key));
-ALTER TABLE conch.archived_intents DROP COLUMN waits, DROP COLUMN put_off, DROP COLUMN stuck, DROP COLUMN cancelling, DROP COLUMN slotless, DROP COLUMN own_open, DROP COLUMN last_block, DROP COLUMN valid_until, DROP COLUMN refusals,
+ALTER TABLE conch.archived_intents DROP COLUMN waits, DROP COLUMN put_off, DROP COLUMN stuck, DROP COLUMN cancelling, DROP COLUMN slotless, DROP COLUMN own_open, DROP COLUMN expiring, DROP COLUMN refusals,
     DROP COLUMN held_cause, DROP COLUMN held_why, DROP COLUMN held_since, DROP COLUMN held_until, DROP COLUMN held_height, DROP COLUMN held_nonce;
 CREATE INDEX archived_intents_seq ON conch.archived_intents (seq);
 CREATE INDEX archived_intents_own ON conch.archived_intents (chain, account, seq) WHERE space <> '';
@@ -636,8 +639,8 @@ BEGIN
     INSERT INTO conch.archived_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, failed, final, since_block, creator, created_at, updated_at, witnesses, waits, version)
     SELECT g.chain, g.account, g.nonce, g.intent, g.hash, g.watched, g.state, g.block_hash, g.block_number, g.failed, g.final, g.since_block, g.creator, g.created_at, g.updated_at, g.witnesses, g.waits, g.version FROM gone g;
     WITH gone AS (DELETE FROM conch.intents i WHERE i.id = ANY (ids) RETURNING i.*)
-    INSERT INTO conch.archived_intents (id, seq, chain, account, space, idempotency_key, to_account, value, data, gas, creator, created_at, nonce, fate, why, cancel, version)
-    SELECT g.id, g.seq, g.chain, g.account, g.space, g.idempotency_key, g.to_account, g.value, g.data, g.gas, g.creator, g.created_at, g.nonce, g.fate, g.why, g.cancel, g.version FROM gone g;
+    INSERT INTO conch.archived_intents (id, seq, chain, account, space, idempotency_key, to_account, value, data, gas, creator, created_at, last_block, valid_until, speed, max_fee, nonce, fate, why, cancel, version)
+    SELECT g.id, g.seq, g.chain, g.account, g.space, g.idempotency_key, g.to_account, g.value, g.data, g.gas, g.creator, g.created_at, g.last_block, g.valid_until, g.speed, g.max_fee, g.nonce, g.fate, g.why, g.cancel, g.version FROM gone g;
     RETURN greatest(cardinality(nonces), cardinality(ids));
 END $$;
 REVOKE ALL ON FUNCTION conch.pending_archive(text, bytea, interval, int) FROM PUBLIC;

@@ -49,6 +49,14 @@ func BadBody(format string, args ...any) *Problem {
 	return Failf(http.StatusBadRequest, "the body "+format, args...).Named("bad-body", "Not understood")
 }
 
+// DecodeJSON reads a part of a body that ReadJSON has left as it was, in the same way.
+func DecodeJSON(raw []byte, v any) error {
+	if err := decode(raw, v); err != nil {
+		return BadBody("is not what is documented: %v", err)
+	}
+	return nil
+}
+
 const maxKey = 200 // bytes of an idempotency key
 
 // CheckKey refuses an idempotency key that could be taken for another one.

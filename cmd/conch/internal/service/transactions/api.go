@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"math/big"
@@ -35,6 +36,7 @@ type api struct {
 	lists        chan struct{} // has an element for each list being answered
 	looks        chan struct{} // has an element for each transaction being looked up
 	lookups      chan struct{} // likewise, for requests that wait
+	batches      chan struct{} // has an element for each batch being taken
 	news         *news
 	webhooks     *webhooks
 	over         context.Context // ends with the node
@@ -44,7 +46,7 @@ type api struct {
 func newAPI(s *service, log *slog.Logger) *api {
 	a := &api{
 		transactions: s.transactions, log: log, news: s.news, webhooks: s.webhooks, over: s.frame.Over, patience: webPatience,
-		lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), lookups: make(chan struct{}, mostLookups),
+		lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), lookups: make(chan struct{}, mostLookups), batches: make(chan struct{}, mostBatches),
 	}
 	if a.over == nil {
 		a.over = context.Background()
@@ -56,6 +58,7 @@ func (a *api) routes() []web.Route {
 	const one = pathTransactions + "/{id}"
 	return append(a.webhookRoutes(), []web.Route{
 		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxCall, Keyed: true, Serve: a.postTransaction},
+		{Method: http.MethodPost, Path: pathBatch, Needs: web.ToOperate, Body: maxBatch, Serve: a.postBatch},
 		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"account", "state", "fate", "key", "hash", "nonce", "to", "since", "until", "cursor", "limit"}, Serve: a.getTransactions},
 		{Method: http.MethodGet, Path: one, Query: []string{"wait", "until", "version"}, Serve: a.getTransaction},
 		{Method: http.MethodGet, Path: one + "/attempts", Serve: a.getAttempts},
@@ -73,6 +76,13 @@ type requestBody struct {
 	Data    string  `json:"data,omitempty"`
 	Gas     uint64  `json:"gas,omitempty"`
 	Key     string  `json:"idempotency_key"`
+
+	Function   string            `json:"function,omitempty"`
+	Args       []json.RawMessage `json:"args,omitempty"`
+	Speed      string            `json:"speed,omitempty"`
+	MaxFee     string            `json:"max_fee,omitempty"`
+	ValidUntil string            `json:"valid_until,omitempty"`
+	LastBlock  uint64            `json:"last_block,omitempty"`
 }
 
 func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
@@ -128,6 +138,9 @@ func (b requestBody) parse() (pending.Intent, error) {
 	}
 	if b.Gas > 1<<62 {
 		return out, &web.FieldError{Field: "gas", Text: "is more than any chain allows"}
+	}
+	if err := b.wishes(&out, time.Now()); err != nil {
+		return out, err
 	}
 	return out, web.CheckKey(b.Key)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,8 +44,9 @@ func (a *shell) txSend() *cobra.Command {
 	request := requestBody{Value: new(string)}
 	var wait bool
 	var until string
+	var wish wishFlags
 	cmd := &cobra.Command{
-		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX]",
+		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX | --function SIGNATURE ARGUMENT...]",
 		Short: "have a transaction sent, once",
 		Long: `send gives a transaction to a node and prints its ID. A command with the same --key is the
 same transaction, even if the first had no answer. Without --key, send makes a key and
@@ -52,13 +54,29 @@ prints it if no answer came. A script that may be killed should set --key.
 With --wait it returns when the transaction is final: with 0 if it is done, with 1 if it
 was rejected, cancelled, or had no effect. While no node answers, it keeps asking. An
 interrupted wait also returns 1; the transaction goes on. With --until in_block or nonce
-it returns earlier, with 0; the chain may take a block back.`,
+it returns earlier, with 0; the chain may take a block back.
+
+With --function the arguments are encoded as the contract wants them: a number in decimal
+digits, an address or bytes in hexadecimal ones after 0x, an array or a tuple as JSON.
+--speed slow, normal and fast offer half, all and twice of the tip that the chain's node
+suggests, and offer more after four times, once and a third of raise_after. --max-fee is
+the most that is ever offered for a unit of gas. Once --valid-until or --last-block is over
+it is not carried out any more: it ends as expired, at once if it has no nonce, and else
+once a transaction that does nothing has its nonce for good.
+--file sends up to 500 transactions of one account, all or none. Each is written as the
+API's document has it, and has an idempotency_key, or gets --key and its place as one: the
+same command again sends nothing twice. It prints their IDs.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
-  id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)`,
-		Args: cli.NoArguments,
+  id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)
+  conch tx send --account payments --to 0x00000000000000000000000000000000000000dd --function 'transfer(address,uint256)' 0x00000000000000000000000000000000000000aa 1000
+  conch tx send --account payments --to 0x00000000000000000000000000000000000000dd --function 'pay((address to, uint256 amount)[] list)' '[{"to":"0x00000000000000000000000000000000000000aa","amount":"5"}]'
+  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000 --speed fast --max-fee '80 gwei' --valid-until 10m --wait
+  conch tx send --account payments --file payouts.json --key payouts-2026-01`,
+		Args: cobra.ArbitraryArgs,
 	}
 	flags := cmd.Flags()
+	wish.add(cmd, &request)
 	flags.StringVar(&request.Account, "account", "", "`name` or address of the account that sends")
 	flags.StringVar(&request.To, "to", "", "`address` to call; without it --data creates a contract")
 	flags.StringVar(request.Value, "value", "0", "`amount` in the chain's smallest unit")
@@ -70,11 +88,23 @@ it returns earlier, with 0; the chain may take a block back.`,
 		if err := checkUntil(cmd, wait, until); err != nil {
 			return err
 		}
+		if err := wish.complete(&request, cmd.Flags().Args(), time.Now()); err != nil {
+			return err
+		}
+		if wish.file != "" {
+			if wait {
+				return cli.Usagef("--wait follows one transaction: leave it out, and follow each ID with \"conch tx show ID --wait\"")
+			}
+			return nil
+		}
 		if request.Account == "" {
 			return cli.Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
 		}
 		return nil
 	}, func(ctx context.Context, c *cli.Client, _ []string) error {
+		if wish.file != "" {
+			return a.sendBatch(ctx, c, wish.file, request.Account, request.Key)
+		}
 		request.Key = cli.NewKey(request.Key)
 		id, err := a.Sends(ctx, c, wait, pathTransactions, request.Key, request)
 		switch {

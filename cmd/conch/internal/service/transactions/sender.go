@@ -163,7 +163,7 @@ var meaning = map[pending.Cause]string{
 	pending.Strange:    "the database has another history than before and may have lost rows: no nonce is given away until the chain has finalized all that was seen",
 	pending.Rewound:    "the chain has taken back what was final",
 	pending.Funds:      "the account cannot pay: what waits for money is not sent until it can, nor is what waits behind it",
-	pending.Fees:       "what has to be paid is above four fifths of max_fee or max_tip (the rest is kept for a cancellation): it waits until fees fall or more is allowed",
+	pending.Fees:       "what has to be paid is above four fifths of max_fee or max_tip (the rest is kept for a cancellation), or above the max_fee of the transaction itself: it waits until fees fall or more is allowed",
 	pending.Keys:       "there is no key for the account, or its signer refuses, throttles or does not answer: nothing more is signed, and all keeps its place",
 	pending.Refused:    "the chain will never take the bytes of a transaction: its nonce is filled by a transaction that does nothing",
 	pending.Unsignable: "the chain would refuse the next attempt for a nonce: the nonce waits with the attempts that it has",

@@ -123,6 +123,9 @@ func (a *shell) show(raw json.RawMessage, t Detailed) error {
 		{"final by", t.finalBy()},
 		{"receipt", t.receipt()},
 		{"contract", t.contract()},
+		{"speed", t.Speed},
+		{"max fee", t.MaxFee},
+		{"until", t.until()},
 		{"created", cli.Clock(t.CreatedAt)},
 		{"version", fmt.Sprint(t.Version)},
 	})

@@ -48,6 +48,7 @@ type Transaction struct {
 	Failed     bool       `json:"failed"`
 	Creator    string     `json:"creator"`
 	CreatedAt  time.Time  `json:"created_at"`
+	Said
 
 	record pending.Record
 }

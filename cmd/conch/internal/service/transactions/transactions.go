@@ -32,28 +32,42 @@ func (ts *transactions) accept(ctx context.Context, token, account string, in pe
 	if !known {
 		return "", unknownAccount(account)
 	}
-	call := in.Call
-	if len(call.To) == 0 && len(call.Data) == 0 {
-		return "", &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
-	}
-	if err := evm.Oversize(call); err != nil {
-		return "", &web.FieldError{Field: "data", Text: err.Error()}
-	}
-	if least := evm.LeastGas(call); call.Gas > 0 && call.Gas < least {
-		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
-	}
-	in.Account, in.Creator = a.Address, ts.node
-	in, err := ts.policies.accept(ctx, token, a, store, in)
-	switch {
-	case errors.Is(err, pending.ErrConflict):
-		return "", errKeyTaken
-	case errors.Is(err, pending.ErrBusy):
-		return "", errBusy
-	case err != nil:
+	if err := ts.check(ctx, a, store, &in); err != nil {
 		return "", err
+	}
+	in, err := ts.policies.accept(ctx, token, a, store, in)
+	if err != nil {
+		return "", stored(err)
 	}
 	ts.managers.wake(a.Chain.ID(), a.Address)
 	return idText(in.ID), nil
+}
+
+// stored returns the error of a store in the words for callers.
+func stored(err error) error {
+	switch {
+	case errors.Is(err, pending.ErrConflict):
+		return errKeyTaken
+	case errors.Is(err, pending.ErrBusy):
+		return errBusy
+	}
+	return err
+}
+
+// check refuses an intent that no chain would take, and completes any other.
+func (ts *transactions) check(ctx context.Context, a Account, from reader, in *pending.Intent) error {
+	call := in.Call
+	if len(call.To) == 0 && len(call.Data) == 0 {
+		return &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
+	}
+	if err := evm.Oversize(call); err != nil {
+		return &web.FieldError{Field: "data", Text: err.Error()}
+	}
+	if least := evm.LeastGas(call); call.Gas > 0 && call.Gas < least {
+		return &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
+	}
+	in.Account, in.Creator = a.Address, ts.node
+	return overdue(ctx, from, *in)
 }
 
 // unknownAccount returns the error for an account that this node does not have, or whose address is mistyped.
@@ -116,7 +130,7 @@ func (ts *transactions) show(id string, r pending.Record) Transaction {
 	t := Transaction{
 		ID: idText(r.ID), Version: r.Version, Account: ts.accounts.nameOf(accountID{id, r.Account}), Chain: id, Address: r.Account.String(),
 		Value: "0", Data: "0x" + hex.EncodeToString(r.Call.Data), Gas: r.Call.Gas, Key: r.Key, Fate: r.Standing(), Why: r.Why,
-		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(), record: r,
+		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(), Said: saidOf(r.Intent), record: r,
 	}
 	if outcome := r.Outcome(); outcome != "" {
 		t.Outcome = &outcome

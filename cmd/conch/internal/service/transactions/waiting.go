@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/pending"
@@ -23,6 +24,8 @@ func waitingFor(r pending.Record) *Waiting {
 		return nil
 	case r.Index == nil:
 		return waitingForNonce(r)
+	case r.Late && r.Last.Block.Hash == "":
+		return &Waiting{Reason: strings.TrimSuffix("its deadline is over: a transaction that does nothing takes its nonce, unless its own is faster; "+r.Last.Waits, "; ")}
 	case r.Last.Waits != "":
 		return &Waiting{Reason: r.Last.Waits}
 	}
