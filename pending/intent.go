@@ -28,6 +28,7 @@ type Intent struct {
 	LastBlock  uint64
 	ValidUntil time.Time
 	Creator    string // the node that accepted it
+	Token      string // the caller's by name, if its policy says which intents it sees; else empty
 	Created    time.Time
 }
 

@@ -154,11 +154,11 @@ var (
 func inserting(reserving, reserved, verdicts string) string {
 	return `
 	WITH asked AS MATERIALIZED (
-		SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::text[], $6::bytea[], $7::numeric[], $8::bytea[], $9::bigint[], $10::text[], $11::bigint[], $12::timestamptz[])
-		    WITH ORDINALITY AS a(id, account, key, to_account, value, data, gas, space, last_block, valid_until, place)),` + reserving + `
+		SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::text[], $6::bytea[], $7::numeric[], $8::bytea[], $9::bigint[], $10::text[], $11::bigint[], $12::timestamptz[], $13::text[])
+		    WITH ORDINALITY AS a(id, account, key, to_account, value, data, gas, space, last_block, valid_until, token, place)),` + reserving + `
 	fresh AS (
-		INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator, space, last_block, valid_until)
-		SELECT id, $1, account, nullif(key, ''), to_account, value, data, gas, $2, space, last_block, valid_until FROM asked a
+		INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator, space, last_block, valid_until, token)
+		SELECT id, $1, account, nullif(key, ''), to_account, value, data, gas, $2, space, last_block, valid_until, token FROM asked a
 		 WHERE (key = '' OR NOT EXISTS (SELECT FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND space = a.space AND idempotency_key = a.key))` + reserved + `
 		 ORDER BY place
 		    ON CONFLICT (chain, account, space, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
@@ -177,7 +177,7 @@ func inserting(reserving, reserved, verdicts string) string {
 func columns(batch []*request) []any {
 	var ids []pgtype.UUID
 	var accounts, tos, datas [][]byte
-	var keys, spaces []string
+	var keys, spaces, tokens []string
 	var values []pgtype.Numeric
 	var gases, lasts []int64
 	var untils []pgtype.Timestamptz
@@ -192,8 +192,9 @@ func columns(batch []*request) []any {
 		spaces = append(spaces, r.in.Space)
 		lasts = append(lasts, int64(r.in.LastBlock))
 		untils = append(untils, pgtype.Timestamptz{Time: r.in.ValidUntil, Valid: !r.in.ValidUntil.IsZero()})
+		tokens = append(tokens, r.in.Token)
 	}
-	return []any{ids, accounts, keys, tos, values, datas, gases, spaces, lasts, untils}
+	return []any{ids, accounts, keys, tos, values, datas, gases, spaces, lasts, untils, tokens}
 }
 
 // amount returns what a call transfers, of which nil is 0.

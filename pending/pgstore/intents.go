@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-const intentColumns = `id, account, coalesce(idempotency_key, ''), to_account, value, data, gas, creator, created_at`
+const intentColumns = `id, account, coalesce(idempotency_key, ''), to_account, value, data, gas, creator, token, created_at`
 
 // scanIntentWith reads further columns and, after them, those of an intent.
 func scanIntentWith(row pgx.CollectableRow, before ...any) (in pending.Intent, err error) {
@@ -21,7 +21,7 @@ func scanIntentWith(row pgx.CollectableRow, before ...any) (in pending.Intent, e
 	var value pgtype.Numeric
 	var gas int64
 	var at time.Time
-	err = row.Scan(append(before, &id, &from, &in.Key, &to, &value, &data, &gas, &in.Creator, &at)...)
+	err = row.Scan(append(before, &id, &from, &in.Key, &to, &value, &data, &gas, &in.Creator, &in.Token, &at)...)
 	in.ID, in.Account, in.Created = id.Bytes, chain.Account(from), at
 	in.Call = chain.Call{To: to, Value: integer(value), Data: data, Gas: uint64(gas)}
 	return in, err

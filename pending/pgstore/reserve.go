@@ -91,15 +91,15 @@ func (t *takes) columns() []any {
 // one's key holds no row that the other one needs; the database refuses the whole if what was taken and what is stored then differ.
 const (
 	reserving = `
-	judged AS MATERIALIZED (SELECT * FROM conch.pending_reserve($1, $13::uuid[], $14::bytea[], $15::text[], $16::text[], $17::bigint[], $18::int[], $19::text[], $20::numeric[])),`
+	judged AS MATERIALIZED (SELECT * FROM conch.pending_reserve($1, $14::uuid[], $15::bytea[], $16::text[], $17::text[], $18::bigint[], $19::int[], $20::text[], $21::numeric[])),`
 	reserved = `
 		   AND NOT EXISTS (SELECT FROM judged j WHERE j.id = a.id AND j.verdict <> 'granted')`
 	noVerdict   = `'' AS verdict, '' AS what, NULL::numeric AS most, NULL::numeric AS spent, NULL::timestamptz AS at, NULL::timestamptz AS again, `
 	verdictRows = `
 	 UNION ALL
-	SELECT NULL::uuid, j.verdict, j.what, j.most, j.spent, j.at, j.again, j.id, ''::bytea, '', ''::bytea, 0::numeric, ''::bytea, 0::bigint, '', j.at FROM judged j
+	SELECT NULL::uuid, j.verdict, j.what, j.most, j.spent, j.at, j.again, j.id, ''::bytea, '', ''::bytea, 0::numeric, ''::bytea, 0::bigint, '', '', j.at FROM judged j
 	 WHERE conch.pending_kept((SELECT count(*) FROM judged g WHERE g.verdict = 'granted'),
-	                         (SELECT count(*) FROM fresh f JOIN pg_catalog.unnest($13::uuid[]) g(id) ON g.id = f.id))`
+	                         (SELECT count(*) FROM fresh f JOIN pg_catalog.unnest($14::uuid[]) g(id) ON g.id = f.id))`
 )
 
 // verdict is what the database says of an intent with a reservation.

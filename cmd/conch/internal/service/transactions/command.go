@@ -43,6 +43,7 @@ func (a *shell) txSend() *cobra.Command {
 	request := requestBody{Value: new(string)}
 	var wait bool
 	var until string
+	var dry bool
 	cmd := &cobra.Command{
 		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX]",
 		Short: "have a transaction sent, once",
@@ -52,9 +53,12 @@ prints it if no answer came. A script that may be killed should set --key.
 With --wait it returns when the transaction is final: with 0 if it is done, with 1 if it
 was rejected, cancelled, or had no effect. While no node answers, it keeps asking. An
 interrupted wait also returns 1; the transaction goes on. With --until in_block or nonce
-it returns earlier, with 0; the chain may take a block back.`,
+it returns earlier, with 0; the chain may take a block back.
+With --dry-run nothing is sent: it prints what would become of the transaction now, and
+returns 1 if it would be refused, or if its call fails.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
+  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --dry-run
   id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)`,
 		Args: cli.NoArguments,
 	}
@@ -65,7 +69,9 @@ it returns earlier, with 0; the chain may take a block back.`,
 	flags.StringVar(&request.Data, "data", "", "input of the call, as `hex` digits after 0x")
 	flags.Uint64Var(&request.Gas, "gas", 0, "gas limit; 0 has it estimated")
 	flags.StringVar(&request.Key, "key", "", "your own name for the transaction: it is sent once, however often you repeat the command")
+	flags.BoolVar(&dry, "dry-run", false, "send nothing, and print what would become of it: what the policy, the contract and the fees say")
 	waitFlags(cmd, &wait, &until)
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "wait")
 	return a.Asks(cmd, func() error {
 		if err := checkUntil(cmd, wait, until); err != nil {
 			return err
@@ -75,6 +81,9 @@ it returns earlier, with 0; the chain may take a block back.`,
 		}
 		return nil
 	}, func(ctx context.Context, c *cli.Client, _ []string) error {
+		if dry {
+			return a.dryRun(ctx, c, request)
+		}
 		request.Key = cli.NewKey(request.Key)
 		id, err := a.Sends(ctx, c, wait, pathTransactions, request.Key, request)
 		switch {

@@ -22,28 +22,23 @@ type transactions struct {
 	receipts *findings[witnessed]
 
 	standings *standings
+	quotes    *quotes
 	policies  *policies
 }
 
 // accept stores an intent of the account with a name or address, and returns its ID. The same call with the same key
 // again returns the ID of the first. token is the caller's; empty: no tokens are configured.
 func (ts *transactions) accept(ctx context.Context, token, account string, in pending.Intent) (string, error) {
-	a, store, known := ts.accounts.find(account)
-	if !known {
-		return "", unknownAccount(account)
+	a, store, err := ts.checked(account, in)
+	if err != nil {
+		return "", err
 	}
-	call := in.Call
-	if len(call.To) == 0 && len(call.Data) == 0 {
-		return "", &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
+	in.Account, in.Creator, in.Token = a.Address, ts.node, storedName(token)
+	asked := in
+	in, err = ts.policies.accept(ctx, token, a, store, in)
+	if err == nil && in.Token != asked.Token {
+		err = ts.ofAnother(ctx, token, a.Chain.ID(), store)
 	}
-	if err := evm.Oversize(call); err != nil {
-		return "", &web.FieldError{Field: "data", Text: err.Error()}
-	}
-	if least := evm.LeastGas(call); call.Gas > 0 && call.Gas < least {
-		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
-	}
-	in.Account, in.Creator = a.Address, ts.node
-	in, err := ts.policies.accept(ctx, token, a, store, in)
 	switch {
 	case errors.Is(err, pending.ErrConflict):
 		return "", errKeyTaken
@@ -56,6 +51,25 @@ func (ts *transactions) accept(ctx context.Context, token, account string, in pe
 	return idText(in.ID), nil
 }
 
+// checked returns the account with a name or address, or what is wrong with an intent for it.
+func (ts *transactions) checked(account string, in pending.Intent) (a Account, kept store, err error) {
+	a, kept, known := ts.accounts.find(account)
+	if !known {
+		return a, nil, unknownAccount(account)
+	}
+	call := in.Call
+	if len(call.To) == 0 && len(call.Data) == 0 {
+		return a, nil, &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
+	}
+	if err := evm.Oversize(call); err != nil {
+		return a, nil, &web.FieldError{Field: "data", Text: err.Error()}
+	}
+	if least := evm.LeastGas(call); call.Gas > 0 && call.Gas < least {
+		return a, nil, &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
+	}
+	return a, kept, nil
+}
+
 // unknownAccount returns the error for an account that this node does not have, or whose address is mistyped.
 func unknownAccount(name string) error {
 	if _, err := evm.ParseAddress(name); errors.Is(err, evm.ErrChecksum) {
@@ -64,6 +78,7 @@ func unknownAccount(name string) error {
 	return errUnknownAccount
 }
 
+// get returns a transaction that the caller of a request may see. For any other it is as if there were none.
 func (ts *transactions) get(ctx context.Context, text string) (Transaction, error) {
 	id, err := parseID(text)
 	if err != nil {
@@ -74,7 +89,13 @@ func (ts *transactions) get(ctx context.Context, text string) (Transaction, erro
 		if errors.Is(err, pending.ErrNotFound) {
 			continue
 		}
-		return ts.show(b.id, r), err
+		if err == nil {
+			err = ts.sees(ctx, web.Token(ctx), b.id, r.Token)
+		}
+		if err != nil {
+			return Transaction{}, err
+		}
+		return ts.show(b.id, r), nil
 	}
 	return Transaction{}, errUnknown
 }
@@ -105,6 +126,9 @@ func (ts *transactions) mayCancel(ctx context.Context, token string, b chainStor
 	r, err := b.Get(ctx, id)
 	if errors.Is(err, pending.ErrNotFound) {
 		return nil
+	}
+	if err == nil {
+		err = ts.sees(ctx, token, b.id, r.Token)
 	}
 	if err != nil {
 		return err
