@@ -71,10 +71,12 @@ returns 1 if it would be refused, or if its call fails.`,
 	flags.StringVar(&request.Key, "key", "", "your own name for the transaction: it is sent once, however often you repeat the command")
 	flags.BoolVar(&dry, "dry-run", false, "send nothing, and print what would become of it: what the policy, the contract and the fees say")
 	waitFlags(cmd, &wait, &until)
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "wait")
 	return a.Asks(cmd, func() error {
 		if err := checkUntil(cmd, wait, until); err != nil {
 			return err
+		}
+		if dry && wait {
+			return cli.Usagef("--dry-run sends nothing that --wait could wait for")
 		}
 		if request.Account == "" {
 			return cli.Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
