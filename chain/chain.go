@@ -67,6 +67,8 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	Receipt(ctx context.Context, in Inclusion) (Receipt, error)
 	// AccountStates returns how accounts stand at the head, in their order, all as of one block.
 	AccountStates(ctx context.Context, accounts []Account) ([]AccountState, error)
+	// Quote tries a call out on the head, and changes, signs and sends nothing. It needs no key.
+	Quote(ctx context.Context, from Account, call Call, speed Speed) (Quote, error)
 }
 
 // Description is the identity and the limits of a chain.

@@ -97,7 +97,7 @@ GRANT SELECT, INSERT, UPDATE (intent, why, since, epoch, write) ON conch.pending
 GRANT SELECT, INSERT ON conch.pending_attempts, conch.pending_events TO :"node"; -- append-only for it; a function deletes old events
 GRANT SELECT ON conch.pending_floors TO :"node"; -- a floor that is too high hides a transaction: only functions move it
 -- Only the owner writes policies, and only functions count what is spent: no node can raise a limit.
-GRANT SELECT ON conch.pending_policies TO :"node";
+GRANT SELECT ON conch.pending_policies, conch.pending_spent, conch.pending_returned TO :"node";
 GRANT EXECUTE ON FUNCTION conch.pending_reserve(text, uuid[], bytea[], text[], text[], bigint[], int[], text[], numeric[]),
     conch.pending_kept(bigint, bigint), conch.pending_clear(interval, int) TO :"node";
 GRANT SELECT, INSERT, UPDATE (place, beyond, failures, failing_since, why, seen_at) ON conch.hooks TO :"node";

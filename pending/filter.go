@@ -10,6 +10,7 @@ import (
 // Filter selects the intents to list. An empty field selects all.
 type Filter struct {
 	Account  chain.Account
+	Token    string        // by which it was accepted
 	State    string        // the word of a [Status]
 	Standing string        // one of [Standings]
 	Key      string        // of a caller's own; no space of conch's own is looked through
@@ -69,7 +70,7 @@ func Outcomes() []string {
 
 // takes reports whether the filter selects an intent with these attempts.
 func (f Filter) takes(r *Record, attempts []chain.Signed) bool {
-	return (f.Key == "" || f.Key == r.Key && r.Space == "") &&
+	return (f.Token == "" || f.Token == r.Token) && (f.Key == "" || f.Key == r.Key && r.Space == "") &&
 		(f.Index == nil || r.Index != nil && *f.Index == *r.Index) &&
 		(f.Hash == "" || slices.ContainsFunc(attempts, func(a chain.Signed) bool { return a.Hash == f.Hash })) &&
 		(f.To == "" || f.To == chain.Account(r.Call.To)) &&

@@ -30,6 +30,7 @@ type Intent struct {
 	ValidUntil time.Time
 	Terms
 	Creator string // the node that accepted it
+	Token   string // the caller's by name, if its policy says which intents it sees; else empty
 	Created time.Time
 }
 
@@ -51,8 +52,8 @@ func (t Terms) same(other Terms) bool {
 // may have counted it from another instant, and that of the first one counts.
 func (in Intent) Asks(other Intent) bool { return in.Call.Equal(other.Call) && in.same(other.Terms) }
 
-// below returns the most that an attempt with the call may pay where the account may pay most, and whether that is the intent's own limit.
-func (t Terms) below(most chain.Fee) (_ chain.Fee, own bool) {
+// Below returns the most that an attempt with the call may pay where the account may pay most, and whether that is the intent's own limit.
+func (t Terms) Below(most chain.Fee) (_ chain.Fee, own bool) {
 	if own = t.MaxFee != nil && (most.Max == nil || t.MaxFee.Cmp(most.Max) < 0); own {
 		most.Max = t.MaxFee
 	}

@@ -99,7 +99,7 @@ func (l *loop) prepareWithin(ctx context.Context, drafts []chain.Draft, terms []
 	own := make([]bool, len(drafts))
 	for i := range drafts {
 		if drafts[i].Most = most; !drafts[i].Filler {
-			drafts[i].Most, own[i] = terms[i].below(most.Below(cancelRoom))
+			drafts[i].Most, own[i] = terms[i].Below(most.Below(cancelRoom))
 			drafts[i].Speed = terms[i].Speed
 		}
 	}

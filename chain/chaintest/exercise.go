@@ -56,6 +56,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"Counts", counts},
 		{"PrepareInOrder", prepare},
 		{"PrepareRefuses", refuse},
+		{"Quote", quote},
 		{"PrepareFillerOfTooMuch", fillerAboveTheBlock},
 		{"PrepareFillerOfTooLittle", fillerBelowAnyTransaction},
 		{"PrepareRaises", raise},

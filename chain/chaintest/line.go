@@ -104,22 +104,14 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 	if call.Value != nil {
 		tx.Value.Set(call.Value)
 	}
-	switch {
-	case tx.Value.Sign() < 0:
-		return chain.Signed{}, fmt.Errorf("%w: its value is below 0", chain.ErrCall)
-	case tx.Gas == 0 && fails(tx.Data):
-		return chain.Signed{}, fmt.Errorf("%w: reverted", chain.ErrCall)
-	case tx.Gas == 0:
-		tx.Gas = tx.needs()
-	case tx.Gas < tx.needs():
-		return chain.Signed{}, fmt.Errorf("%w: it has %d gas and needs %d", chain.ErrCall, tx.Gas, tx.needs())
+	if err := n.try(&tx); err != nil {
+		return chain.Signed{}, err
 	}
 	if tx.Gas > n.cfg.BlockGas {
 		return chain.Signed{}, fmt.Errorf("%w: it has %d gas, a block has %d", chain.ErrCall, tx.Gas, n.cfg.BlockGas)
 	}
-	tip := big.NewInt(n.cfg.MinTip)
-	least := chain.Fee{Max: new(big.Int).Add(n.baseFee, tip), Tip: tip}
-	suggested := d.Speed.Suggest(n.baseFee, tip, tip)
+	least := n.least()
+	suggested := d.Speed.Suggest(n.baseFee, least.Tip, least.Tip)
 	if d.Stuck && d.Above.Enough(least.Max, suggested.Tip) {
 		return chain.Signed{}, chain.ErrEnough
 	}
@@ -142,6 +134,56 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 	signed := n.sign(tx)
 	signed.Filler = d.Filler
 	return signed, nil
+}
+
+// try gives a transaction the gas that it needs, or returns why it fails.
+func (n *Node) try(tx *transaction) error {
+	switch {
+	case tx.Value.Sign() < 0:
+		return fmt.Errorf("%w: its value is below 0", chain.ErrCall)
+	case tx.Gas == 0 && fails(tx.Data):
+		return fmt.Errorf("%w: reverted", chain.ErrCall)
+	case tx.Gas == 0:
+		tx.Gas = tx.needs()
+	case tx.Gas < tx.needs():
+		return fmt.Errorf("%w: it has %d gas and needs %d", chain.ErrCall, tx.Gas, tx.needs())
+	}
+	if tx.Gas > n.cfg.BlockGas {
+		return fmt.Errorf("%w: it has %d gas, a block has %d", chain.ErrCall, tx.Gas, n.cfg.BlockGas)
+	}
+	return nil
+}
+
+// least returns the lowest fee that a block takes now.
+func (n *Node) least() chain.Fee {
+	tip := big.NewInt(n.cfg.MinTip)
+	return chain.Fee{Max: new(big.Int).Add(n.baseFee, tip), Tip: tip}
+}
+
+// Quote implements chain.Chain.
+func (l *Line) Quote(ctx context.Context, from chain.Account, call chain.Call, speed chain.Speed) (q chain.Quote, err error) {
+	err = l.pass(ctx, "Quote", func() {
+		n := l.node
+		head := n.head()
+		q = chain.Quote{Block: head.Block, Balance: n.balance(from, head), By: lineName}
+		q.Least = n.least()
+		q.Suggested = speed.Suggest(n.baseFee, q.Least.Tip, q.Least.Tip)
+		tx := transaction{Chain: n.cfg.ID, From: []byte(from), To: call.To, Data: call.Data, Value: new(big.Int), Gas: call.Gas}
+		if call.Value != nil {
+			tx.Value.Set(call.Value)
+		}
+		q.Fault = n.try(&tx)
+		if q.Fault == nil && fails(tx.Data) {
+			q.Fault = fmt.Errorf("%w: reverted", chain.ErrCall)
+		}
+		if q.Fault == nil && tx.Value.Cmp(q.Balance) > 0 {
+			q.Fault = fmt.Errorf("%w: it transfers %v, the account has %v", chain.ErrFunds, tx.Value, q.Balance)
+		}
+		if q.Fault == nil || call.Gas > 0 {
+			q.Gas = tx.Gas
+		}
+	})
+	return q, err
 }
 
 // Submit implements chain.Chain.

@@ -117,6 +117,11 @@ func (m *mixed) AccountStates(ctx context.Context, accounts []chain.Account) ([]
 	return m.any().AccountStates(ctx, accounts)
 }
 
+// Quote implements chain.Chain.
+func (m *mixed) Quote(ctx context.Context, from chain.Account, call chain.Call, speed chain.Speed) (chain.Quote, error) {
+	return m.any().Quote(ctx, from, call, speed)
+}
+
 // Linked implements chain.Chain.
 func (m *mixed) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) ([]bool, error) {
 	return m.any().Linked(ctx, of, blocks)

@@ -108,6 +108,19 @@ func (s *Set) unsettled(said []word, in chain.Inclusion) (chain.Receipt, error) 
 	return chain.Receipt{}, errors.Join(faults...)
 }
 
+// Quote implements chain.Chain. That an endpoint cannot say is not held against it.
+func (s *Set) Quote(ctx context.Context, from chain.Account, call chain.Call, speed chain.Speed) (q chain.Quote, err error) {
+	var faults []error
+	for _, m := range s.order() {
+		if q, err = m.Chain.Quote(ctx, from, call, speed); err == nil {
+			q.By = m.Name
+			return q, nil
+		}
+		faults = append(faults, fmt.Errorf("%s: %w", m.Name, err))
+	}
+	return q, errors.Join(faults...)
+}
+
 // AccountStates implements chain.Chain. That an endpoint cannot say is not held against it.
 func (s *Set) AccountStates(ctx context.Context, accounts []chain.Account) (all []chain.AccountState, err error) {
 	var faults []error

@@ -20,7 +20,7 @@ func TestPolicies(t *testing.T) {
 	if said := policy("set", file).done(t); said != "payout on evm:1337: the policy counts from now on, on all nodes; not limited: fee_a_day, count_a_minute\n" {
 		t.Errorf("set says %q", said)
 	}
-	if said := policy("list").done(t); !strings.Contains(said, "payout   evm:1337   value_a_day   2500   0       2500\n") {
+	if said := policy("list").done(t); !strings.Contains(said, "payout   evm:1337   -     value_a_day   2500   0       2500\n") {
 		t.Errorf("list says %q", said)
 	}
 	var one struct {

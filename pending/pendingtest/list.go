@@ -27,6 +27,7 @@ func listsAndCounts(t *testing.T, f Fixture) {
 	}{
 		{pending.Filter{Most: 9}, "[rejected waits sent done]"},
 		{pending.Filter{Most: 2}, "[rejected waits]"},
+		{pending.Filter{Most: 9, Token: "t"}, "[]"},
 		{pending.Filter{Most: 9, Account: Account}, "[rejected waits sent done]"},
 		{pending.Filter{Most: 9, Account: "somebody else's"}, "[]"},
 		{pending.Filter{Most: 9, State: "broadcast"}, "[sent]"},

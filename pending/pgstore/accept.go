@@ -175,11 +175,11 @@ var (
 func inserting(reserving, reserved, verdicts string) string {
 	return `
 	WITH asked AS MATERIALIZED (
-		SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::text[], $6::bytea[], $7::numeric[], $8::bytea[], $9::bigint[], $10::text[], $11::bigint[], $12::timestamptz[], $13::text[], $14::numeric[])
-		    WITH ORDINALITY AS a(id, account, key, to_account, value, data, gas, space, last_block, valid_until, speed, max_fee, place)),` + reserving + `
+		SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::text[], $6::bytea[], $7::numeric[], $8::bytea[], $9::bigint[], $10::text[], $11::bigint[], $12::timestamptz[], $13::text[], $14::numeric[], $15::text[])
+		    WITH ORDINALITY AS a(id, account, key, to_account, value, data, gas, space, last_block, valid_until, speed, max_fee, token, place)),` + reserving + `
 	fresh AS (
-		INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator, space, last_block, valid_until, speed, max_fee)
-		SELECT id, $1, account, nullif(key, ''), to_account, value, data, gas, $2, space, last_block, valid_until, speed, max_fee FROM asked a
+		INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator, space, last_block, valid_until, speed, max_fee, token)
+		SELECT id, $1, account, nullif(key, ''), to_account, value, data, gas, $2, space, last_block, valid_until, speed, max_fee, token FROM asked a
 		 WHERE (key = '' OR NOT EXISTS (SELECT FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND space = a.space AND idempotency_key = a.key))` + reserved + `
 		 ORDER BY place
 		    ON CONFLICT (chain, account, space, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
@@ -198,7 +198,7 @@ func inserting(reserving, reserved, verdicts string) string {
 func columns(batch []*request) []any {
 	var ids []pgtype.UUID
 	var accounts, tos, datas [][]byte
-	var keys, spaces []string
+	var keys, spaces, tokens []string
 	var values []pgtype.Numeric
 	var gases, lasts []int64
 	var untils []pgtype.Timestamptz
@@ -221,8 +221,9 @@ func columns(batch []*request) []any {
 		}
 		speeds = append(speeds, speed)
 		fees = append(fees, numeric(r.in.MaxFee))
+		tokens = append(tokens, r.in.Token)
 	}
-	return []any{ids, accounts, keys, tos, values, datas, gases, spaces, lasts, untils, speeds, fees}
+	return []any{ids, accounts, keys, tos, values, datas, gases, spaces, lasts, untils, speeds, fees, tokens}
 }
 
 // amount returns what a call transfers, of which nil is 0.

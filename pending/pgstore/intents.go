@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-const intentColumns = `id, account, coalesce(idempotency_key, ''), to_account, value, data, gas, creator, created_at, space, ` + termColumns
+const intentColumns = `id, account, coalesce(idempotency_key, ''), to_account, value, data, gas, creator, token, created_at, space, ` + termColumns
 
 const termColumns = `speed, max_fee, last_block, valid_until`
 
@@ -51,7 +51,7 @@ func scanIntentWith(row pgx.CollectableRow, before ...any) (in pending.Intent, e
 	var gas int64
 	var at time.Time
 	var how terms
-	columns := append(before, &id, &from, &in.Key, &to, &value, &data, &gas, &in.Creator, &at, &in.Space)
+	columns := append(before, &id, &from, &in.Key, &to, &value, &data, &gas, &in.Creator, &in.Token, &at, &in.Space)
 	if err = row.Scan(append(columns, how.columns()...)...); err != nil {
 		return in, err
 	}

@@ -41,6 +41,7 @@ func (s *Store) selects(f pending.Filter) (sql string, args []any) {
 		}
 	}
 	add(f.Account != "", `i.account = $%[1]d`, []byte(f.Account))
+	add(f.Token != "", `i.token = $%[1]d AND i.token <> ''`, f.Token)
 	add(f.State != "", `t.state = $%[1]d`, f.State)
 	add(f.Standing != "", `$%[1]d = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END`, f.Standing)
 	add(f.Key != "", `i.space = '' AND i.idempotency_key = $%[1]d`, f.Key)

@@ -42,8 +42,24 @@ func (d *Database) Policy(ctx context.Context, token, chain string) (Policy, err
 	return p, err
 }
 
+// PolicyWithSpent returns the policy of a token on a chain as it stands, or [ErrNoPolicy].
+func (d *Database) PolicyWithSpent(ctx context.Context, token, chain string) (Policy, error) {
+	all, err := d.policies(ctx, `WHERE p.token = $1 AND p.chain = $2`, token, chain)
+	if err != nil {
+		return Policy{}, err
+	}
+	if len(all) == 0 {
+		return Policy{}, ErrNoPolicy
+	}
+	return all[0], nil
+}
+
 // Policies returns all policies, in the order of their names and chains, with what was spent.
 func (d *Database) Policies(ctx context.Context) (all []Policy, err error) {
+	return d.policies(ctx, ``)
+}
+
+func (d *Database) policies(ctx context.Context, where string, args ...any) (all []Policy, err error) {
 	rows, err := d.pools.Writers.Query(ctx, `
 		SELECT p.token, p.chain, p.rules, p.counted, p.most, p.version, n.at, s.spent
 		  FROM conch.pending_policies p,
@@ -54,7 +70,8 @@ func (d *Database) Policies(ctx context.Context) (all []Policy, err error) {
 		                  LEFT JOIN conch.pending_spent t ON t.token = p.token AND t.chain = p.chain AND t.what = w.what AND t.since = d.since
 		                  LEFT JOIN LATERAL (SELECT pg_catalog.sum(r.amount) AS amount FROM conch.pending_returned r
 		                         WHERE r.token = p.token AND r.chain = p.chain AND r.what = w.what AND r.since = d.since) b ON true) s
-		 ORDER BY p.token, p.chain`)
+		 `+where+`
+		 ORDER BY p.token, p.chain`, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func records(where string, last int) string {
 		part("conch.archived_intents", "i.seq", "conch.archived_transactions", `NULL, NULL, NULL, 0, '', '', 0, 0, NULL, NULL, false`, ``) + fmt.Sprintf(` ORDER BY seq DESC LIMIT $%d`, last)
 }
 
-const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,
+const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.token, i.created_at,
        i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed, t.witnesses, t.waits, coalesce(t.version, i.version), i.space, i.speed, i.max_fee, i.last_block, i.valid_until`
 
 func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordWith(row) }
@@ -52,7 +52,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	var last refusal
 	var how terms
 	columns := []any{
-		&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &at,
+		&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &r.Token, &at,
 		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed,
 		&witnesses, &waits, &version, &r.Space,
 	}

@@ -91,15 +91,15 @@ func (t *takes) columns() []any {
 // one's key holds no row that the other one needs; the database refuses the whole if what was taken and what is stored then differ.
 const (
 	reserving = `
-	judged AS MATERIALIZED (SELECT * FROM conch.pending_reserve($1, $15::uuid[], $16::bytea[], $17::text[], $18::text[], $19::bigint[], $20::int[], $21::text[], $22::numeric[])),`
+	judged AS MATERIALIZED (SELECT * FROM conch.pending_reserve($1, $16::uuid[], $17::bytea[], $18::text[], $19::text[], $20::bigint[], $21::int[], $22::text[], $23::numeric[])),`
 	reserved = `
 		   AND NOT EXISTS (SELECT FROM judged j WHERE j.id = a.id AND j.verdict <> 'granted')`
 	noVerdict   = `'' AS verdict, '' AS what, NULL::numeric AS most, NULL::numeric AS spent, NULL::timestamptz AS at, NULL::timestamptz AS again, `
 	verdictRows = `
 	 UNION ALL
-	SELECT NULL::uuid, j.verdict, j.what, j.most, j.spent, j.at, j.again, j.id, ''::bytea, '', ''::bytea, 0::numeric, ''::bytea, 0::bigint, '', j.at, '', NULL::text, NULL::numeric, 0::bigint, NULL::timestamptz FROM judged j
+	SELECT NULL::uuid, j.verdict, j.what, j.most, j.spent, j.at, j.again, j.id, ''::bytea, '', ''::bytea, 0::numeric, ''::bytea, 0::bigint, '', '', j.at, '', NULL::text, NULL::numeric, 0::bigint, NULL::timestamptz FROM judged j
 	 WHERE conch.pending_kept((SELECT count(*) FROM judged g WHERE g.verdict = 'granted'),
-	                         (SELECT count(*) FROM fresh f JOIN pg_catalog.unnest($15::uuid[]) g(id) ON g.id = f.id))`
+	                         (SELECT count(*) FROM fresh f JOIN pg_catalog.unnest($16::uuid[]) g(id) ON g.id = f.id))`
 )
 
 // verdict is what the database says of an intent with a reservation.

@@ -18,6 +18,7 @@ type Event struct {
 
 	ID    int64 // it names the event for ever
 	Chain string
+	Token string // the intent's
 }
 
 // Tail reads the events of all chains, each once, and those of one intent in the order of their versions. One goroutine may use it.
@@ -58,7 +59,8 @@ func (t *Tail) Settled() int64 {
 }
 
 const eventsAfter = `
-	SELECT s.below, e.id, e.at, e.chain, e.account, e.intent, e.version, e.kind, e.fate, e.nonce, e.hash, e.block_hash, e.block_number, e.failed, e.why
+	SELECT s.below, e.id, e.at, e.chain, e.account, e.intent, e.version, e.kind, e.fate, e.nonce, e.hash, e.block_hash, e.block_number, e.failed, e.why,
+	       coalesce((SELECT i.token FROM conch.intents i WHERE i.id = e.intent), (SELECT a.token FROM conch.archived_intents a WHERE a.id = e.intent), '')
 	  FROM (SELECT pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint AS below) s
 	  LEFT JOIN LATERAL (
 	      (SELECT * FROM conch.pending_events WHERE id > $1 ORDER BY id LIMIT $2)
@@ -135,16 +137,17 @@ func without(holes []hole, id int64) (left []hole) {
 // scanEvent reads an event, if the row has one.
 func scanEvent(row pgx.CollectableRow, below *int64) (e Event, is bool, err error) {
 	var id, version, nonce, number *int64
+	var token string
 	var at *time.Time
 	var chainID, kind, fate, why *string
 	var account, hash, block []byte
 	var intent pgtype.UUID
 	var failed *bool
-	err = row.Scan(below, &id, &at, &chainID, &account, &intent, &version, &kind, &fate, &nonce, &hash, &block, &number, &failed, &why)
+	err = row.Scan(below, &id, &at, &chainID, &account, &intent, &version, &kind, &fate, &nonce, &hash, &block, &number, &failed, &why, &token)
 	if err != nil || id == nil {
 		return e, false, err
 	}
-	e = Event{ID: *id, Chain: *chainID, Event: pending.Event{
+	e = Event{ID: *id, Chain: *chainID, Token: token, Event: pending.Event{
 		Intent: intent.Bytes, Account: chain.Account(account), Version: uint64(*version), Kind: pending.Kind(*kind), At: *at,
 		Hash: chain.Hash(hash), Failed: *failed, Why: *why,
 	}}

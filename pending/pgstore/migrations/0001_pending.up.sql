@@ -22,6 +22,7 @@ CREATE TABLE conch.intents (
     data            bytea NOT NULL,
     gas             bigint NOT NULL CHECK (gas >= 0),
     creator         text NOT NULL,
+    token           text COLLATE "C" NOT NULL DEFAULT '',        -- by whose policy it was accepted; empty: nobody's, or conch's own
     created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_block      bigint NOT NULL DEFAULT 0,              -- it gets no slot once this block is there; 0: it does
     valid_until     timestamptz,                            -- it gets no slot from then on; NULL: it does
@@ -62,6 +63,7 @@ CREATE INDEX intents_slotless ON conch.intents (chain, account, seq) WHERE slotl
 -- For lists, and for nothing else: where many rows wait, the planner would take an index on seq itself for the queue too, and read
 -- it past all finished rows.
 CREATE INDEX intents_listed ON conch.intents ((seq + 0));
+CREATE INDEX intents_of_token ON conch.intents (token, (seq + 0)) WHERE token <> '';
 -- What conch itself has sent from an account, for its private contracts; and what of it is under way, by whom it calls, since many
 -- contracts may share an account.
 CREATE INDEX intents_own ON conch.intents (chain, account, seq) WHERE space <> '';
@@ -592,6 +594,7 @@ CREATE TABLE conch.archived_intents (LIKE conch.intents, PRIMARY KEY (id), UNIQU
 ALTER TABLE conch.archived_intents DROP COLUMN waits, DROP COLUMN put_off, DROP COLUMN stuck, DROP COLUMN cancelling, DROP COLUMN slotless, DROP COLUMN own_open, DROP COLUMN expiring, DROP COLUMN refusals,
     DROP COLUMN held_cause, DROP COLUMN held_why, DROP COLUMN held_since, DROP COLUMN held_until, DROP COLUMN held_height, DROP COLUMN held_nonce;
 CREATE INDEX archived_intents_seq ON conch.archived_intents (seq);
+CREATE INDEX archived_intents_token ON conch.archived_intents (token, seq) WHERE token <> '';
 CREATE INDEX archived_intents_own ON conch.archived_intents (chain, account, seq) WHERE space <> '';
 CREATE TABLE conch.archived_transactions (LIKE conch.pending_transactions, PRIMARY KEY (chain, account, nonce));
 ALTER TABLE conch.archived_transactions DROP COLUMN epoch, DROP COLUMN write, DROP COLUMN told, DROP COLUMN stuck;
@@ -639,8 +642,8 @@ BEGIN
     INSERT INTO conch.archived_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, failed, final, since_block, creator, created_at, updated_at, witnesses, waits, version)
     SELECT g.chain, g.account, g.nonce, g.intent, g.hash, g.watched, g.state, g.block_hash, g.block_number, g.failed, g.final, g.since_block, g.creator, g.created_at, g.updated_at, g.witnesses, g.waits, g.version FROM gone g;
     WITH gone AS (DELETE FROM conch.intents i WHERE i.id = ANY (ids) RETURNING i.*)
-    INSERT INTO conch.archived_intents (id, seq, chain, account, space, idempotency_key, to_account, value, data, gas, creator, created_at, last_block, valid_until, speed, max_fee, nonce, fate, why, cancel, version)
-    SELECT g.id, g.seq, g.chain, g.account, g.space, g.idempotency_key, g.to_account, g.value, g.data, g.gas, g.creator, g.created_at, g.last_block, g.valid_until, g.speed, g.max_fee, g.nonce, g.fate, g.why, g.cancel, g.version FROM gone g;
+    INSERT INTO conch.archived_intents (id, seq, chain, account, space, idempotency_key, to_account, value, data, gas, creator, token, created_at, last_block, valid_until, speed, max_fee, nonce, fate, why, cancel, version)
+    SELECT g.id, g.seq, g.chain, g.account, g.space, g.idempotency_key, g.to_account, g.value, g.data, g.gas, g.creator, g.token, g.created_at, g.last_block, g.valid_until, g.speed, g.max_fee, g.nonce, g.fate, g.why, g.cancel, g.version FROM gone g;
     RETURN greatest(cardinality(nonces), cardinality(ids));
 END $$;
 REVOKE ALL ON FUNCTION conch.pending_archive(text, bytea, interval, int) FROM PUBLIC;

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -26,7 +28,13 @@ type Notice struct {
 	Size    int    // how many bytes it holds in memory, if they are many
 	Gap     string // unless empty: why callers may have missed notices of the kind; shown in place of Data
 	Ends    bool   // no more are told here for now: streams of one subject end with it
+	// For is asked for each stream whether its caller may see the notice, of which Token is the caller: nil, ErrHidden, or an error with which
+	// the stream ends, for the client to resume. If For is nil, all may.
+	For func(caller context.Context) error
 }
+
+// ErrHidden is the answer of a [Notice.For] to a caller that may not see the notice.
+var ErrHidden = errors.New("the caller may not see this")
 
 // Selection returns the subject that a caller names, or a *[Problem] if there is none, or nothing of it is told here.
 type Selection func(named string) (subject string, err error)

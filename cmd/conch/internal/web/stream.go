@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -60,7 +62,7 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 // stream writes events until the client, the listener or the site ends, or a write fails.
 func (s *Site) stream(out *stream, r *http.Request, t *tail) {
 	defer out.bound() // for the end, which net/http writes
-	told := s.begin(out, t)
+	told := s.begin(r.Context(), out, t)
 	var events <-chan *pgops.Event
 	var notices <-chan posted
 	if t.history {
@@ -90,7 +92,7 @@ func (s *Site) stream(out *stream, r *http.Request, t *tail) {
 			if !ok {
 				return // it fell behind
 			}
-			out.notice(n, t.choice)
+			out.notice(r.Context(), n, t.choice)
 		case <-alive.C:
 			if _, err := s.admit(r, ToRead); err != nil {
 				return // its token was revoked
@@ -136,7 +138,19 @@ func (out *stream) event(e pgops.Event) {
 	out.text(fmt.Sprintf("id: %s\ndata: %s\n\n", out.at, data))
 }
 
-func (out *stream) notice(n posted, c choice) {
+// notice writes a notice that the caller may see. If that is not known the stream ends, and the client resumes before it.
+func (out *stream) notice(caller context.Context, n posted, c choice) {
+	if n.For != nil && out.err == nil {
+		ctx, cancel := context.WithTimeout(caller, streamPatience)
+		defer cancel()
+		switch err := n.For(ctx); {
+		case errors.Is(err, ErrHidden):
+			return
+		case err != nil:
+			out.err = err
+			return
+		}
+	}
 	event, data, err := n.shown()
 	if err != nil {
 		out.err = err

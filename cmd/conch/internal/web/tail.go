@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -60,7 +61,7 @@ func (s *Site) attach(r *http.Request, t *tail) (leave func(), err error) {
 }
 
 // begin writes what the client missed. It returns the ids of events that may be in the queue as well.
-func (s *Site) begin(out *stream, t *tail) (told map[int64]bool) {
+func (s *Site) begin(caller context.Context, out *stream, t *tail) (told map[int64]bool) {
 	out.at = t.at
 	if t.resumes { // until it has what it missed
 		out.at.history = t.after.history
@@ -87,7 +88,7 @@ func (s *Site) begin(out *stream, t *tail) (told map[int64]bool) {
 		out.event(e)
 	}
 	for _, n := range t.since {
-		out.notice(n, t.choice)
+		out.notice(caller, n, t.choice)
 	}
 	out.flush()
 	return told

@@ -83,7 +83,7 @@ func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 		default:
 			reg.log.Warn("standalone: transactions are kept in memory, and a crash loses all of them, those that were sent included",
 				slog.String("chain", id))
-			reg.stores[id] = &pending.Memory{Told: func(e pending.Event) { reg.news.pass(id, e, false) }}
+			reg.stores[id] = &pending.Memory{Told: func(e pending.Event) { reg.news.pass(id, e, "", false) }}
 		}
 	}
 	return func() {

@@ -57,7 +57,7 @@ func newAPI(s *service, log *slog.Logger) *api {
 func (a *api) routes() []web.Route {
 	const one = pathTransactions + "/{id}"
 	return append(a.webhookRoutes(), []web.Route{
-		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxCall, Keyed: true, Serve: a.postTransaction},
+		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Query: []string{"dry_run"}, Body: maxCall, Keyed: true, Serve: a.postTransaction},
 		{Method: http.MethodPost, Path: pathBatch, Needs: web.ToOperate, Body: maxBatch, Serve: a.postBatch},
 		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"account", "state", "fate", "key", "hash", "nonce", "to", "since", "until", "cursor", "limit"}, Serve: a.getTransactions},
 		{Method: http.MethodGet, Path: one, Query: []string{"wait", "until", "version"}, Serve: a.getTransaction},
@@ -96,6 +96,12 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	in, err := body.parse()
 	if err != nil {
 		return notAccepted(err)
+	}
+	if dry, err := isDry(r); err != nil || dry {
+		if err == nil {
+			err = a.dryRun(w, r, body.Account, in)
+		}
+		return err
 	}
 	ctx, cancel := a.patient(r)
 	defer cancel()

@@ -51,12 +51,12 @@ func newFakeStore() *fakeStore {
 	first, second, third, nonce := testID(firstID), testID(secondID), testID(thirdID), uint64(3)
 	return &fakeStore{kept: map[pending.ID]pending.Record{
 		first: {
-			Intent: pending.Intent{ID: first, Account: payerAccount.Address, Key: "k", Call: chain.Call{Value: big.NewInt(5)}, Creator: "node-1", Created: time.Unix(1, 0)},
+			Intent: pending.Intent{ID: first, Account: payerAccount.Address, Key: "k", Call: chain.Call{Value: big.NewInt(5)}, Creator: "node-1", Token: "others", Created: time.Unix(1, 0)},
 			Fate:   pending.Done, Index: &nonce, Version: 9, Place: 48,
 			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Witnesses: [2]string{"https://a", "https://b"}},
 		},
 		second: {
-			Intent: pending.Intent{ID: second, Account: payerAccount.Address, Created: time.Unix(2, 0)}, Version: 1,
+			Intent: pending.Intent{ID: second, Account: payerAccount.Address, Token: "ops", Created: time.Unix(2, 0)}, Version: 1,
 			Hold: pending.Hold{Intent: first, Why: "it cannot pay"}, HoldSince: time.Unix(3, 0),
 		},
 		third: {
@@ -90,8 +90,11 @@ func (f *fakeStore) Accept(ctx context.Context, in pending.Intent) (pending.Inte
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	in.ID = testID(firstID)
-	if known := f.kept[in.ID]; in.Key == known.Key && in.Call.Value.Cmp(known.Call.Value) != 0 {
-		return in, pending.ErrConflict
+	if known := f.kept[in.ID]; in.Key == known.Key {
+		if in.Call.Value.Cmp(known.Call.Value) != 0 {
+			return in, pending.ErrConflict
+		}
+		in.Token = known.Token
 	}
 	f.asked = append(f.asked, in)
 	return in, f.ready(ctx)
@@ -110,6 +113,12 @@ func (f *fakeStore) Get(ctx context.Context, id pending.ID) (pending.Record, err
 
 func (f *fakeStore) List(ctx context.Context, filter pending.Filter) ([]pending.Record, error) {
 	f.lists = append(f.lists, filter)
+	if filter.Key == "n" {
+		return nil, f.ready(ctx)
+	}
+	if filter.Token != "" {
+		return []pending.Record{f.kept[testID(secondID)]}, f.ready(ctx)
+	}
 	return []pending.Record{f.kept[testID(firstID)]}, f.ready(ctx)
 }
 
@@ -133,8 +142,10 @@ type world struct {
 	logs  *webtest.Log
 	more  func(*web.Config)
 
-	tokens bool // the node has tokens
-	reads  int  // of policies
+	tokens bool  // the node has tokens
+	reads  int   // of policies
+	count  int64 // of transactions in this minute
+	quotes func(Account, chain.Call) (chain.Quote, error)
 
 	reason  string // why the call of the third transaction reverts
 	fault   error
@@ -173,6 +184,12 @@ func newWorld() *world {
 		}
 		return standing(accounts)
 	})
+	s.transactions.quotes = newQuotes(func(ctx context.Context, a Account, call chain.Call, _ chain.Speed) (chain.Quote, error) {
+		if w.quotes != nil {
+			return w.quotes(a, call)
+		}
+		return quoted(nil), nil
+	})
 	w.api = newAPI(s, log)
 	return w
 }
@@ -193,7 +210,7 @@ func TestAnswers(t *testing.T) {
 	ours := func(operation string) bool {
 		return strings.Contains(operation, pathTransactions) || strings.Contains(operation, pathAccounts)
 	}
-	webtest.Answers(t, webtest.Read(t, openAPI), slices.Concat(transactionAnswers, policyAnswers, batchAnswers, wishAnswers), ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
+	webtest.Answers(t, webtest.Read(t, openAPI), slices.Concat(transactionAnswers, policyAnswers, batchAnswers, wishAnswers, dryAnswers), ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
 }
 
 func databaseAway(w *world)   { w.store.err = webtest.ErrAway }

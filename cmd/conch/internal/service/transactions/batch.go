@@ -111,18 +111,24 @@ func placed(i int, err error) error {
 
 // acceptAll stores all of a batch, or none.
 func (ts *transactions) acceptAll(ctx context.Context, token, account string, ins []pending.Intent) ([]pending.Intent, error) {
-	a, store, known := ts.accounts.find(account)
-	if !known {
-		return nil, placed(0, unknownAccount(account))
-	}
+	var a Account
+	var store store
+	var err error
 	for i := range ins {
-		if err := ts.check(ctx, a, store, &ins[i]); err != nil {
+		if a, store, err = ts.checked(ctx, token, account, &ins[i]); err != nil {
 			return nil, placed(i, err)
 		}
 	}
 	kept, err := ts.policies.acceptAll(ctx, token, a, store, ins)
 	if err != nil {
 		return nil, stored(err)
+	}
+	for i, in := range kept {
+		if in.Token != ins[i].Token {
+			if err := ts.ofAnother(ctx, token, a.Chain.ID(), store); err != nil {
+				return nil, placed(i, stored(err))
+			}
+		}
 	}
 	ts.managers.wake(a.Chain.ID(), a.Address)
 	return kept, nil

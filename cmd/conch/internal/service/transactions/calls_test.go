@@ -28,7 +28,7 @@ func newQueue(t *testing.T) *queue {
 	m := &pending.Memory{}
 	a := Account{Name: "ops", Address: "an account of 20 byt", Chain: Chain{Name: "dev", Kind: KindEVM, ChainID: 1}}
 	n := newNews(nil, nil)
-	m.Told = func(e pending.Event) { n.pass(a.Chain.ID(), e, false) }
+	m.Told = func(e pending.Event) { n.pass(a.Chain.ID(), e, "", false) }
 	return &queue{calls: calls{a, m, n}, t: t, memory: m}
 }
 

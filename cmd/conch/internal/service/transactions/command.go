@@ -45,6 +45,7 @@ func (a *shell) txSend() *cobra.Command {
 	var wait bool
 	var until string
 	var wish wishFlags
+	var dry bool
 	cmd := &cobra.Command{
 		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX | --function SIGNATURE ARGUMENT...]",
 		Short: "have a transaction sent, once",
@@ -65,9 +66,12 @@ it is not carried out any more: it ends as expired, at once if it has no nonce, 
 once a transaction that does nothing has its nonce for good.
 --file sends up to 500 transactions of one account, all or none. Each is written as the
 API's document has it, and has an idempotency_key, or gets --key and its place as one: the
-same command again sends nothing twice. It prints their IDs.`,
+same command again sends nothing twice. It prints their IDs.
+With --dry-run nothing is sent: it prints what would become of the transaction now, and
+returns 1 if it would be refused, or if its call fails.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
+  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --dry-run
   id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)
   conch tx send --account payments --to 0x00000000000000000000000000000000000000dd --function 'transfer(address,uint256)' 0x00000000000000000000000000000000000000aa 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000dd --function 'pay((address to, uint256 amount)[] list)' '[{"to":"0x00000000000000000000000000000000000000aa","amount":"5"}]'
@@ -83,6 +87,7 @@ same command again sends nothing twice. It prints their IDs.`,
 	flags.StringVar(&request.Data, "data", "", "input of the call, as `hex` digits after 0x")
 	flags.Uint64Var(&request.Gas, "gas", 0, "gas limit; 0 has it estimated")
 	flags.StringVar(&request.Key, "key", "", "your own name for the transaction: it is sent once, however often you repeat the command")
+	flags.BoolVar(&dry, "dry-run", false, "send nothing, and print what would become of it: what the policy, the contract and the fees say")
 	waitFlags(cmd, &wait, &until)
 	return a.Asks(cmd, func() error {
 		if err := checkUntil(cmd, wait, until); err != nil {
@@ -97,6 +102,9 @@ same command again sends nothing twice. It prints their IDs.`,
 			}
 			return nil
 		}
+		if dry && wait {
+			return cli.Usagef("--dry-run sends nothing that --wait could wait for")
+		}
 		if request.Account == "" {
 			return cli.Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
 		}
@@ -104,6 +112,9 @@ same command again sends nothing twice. It prints their IDs.`,
 	}, func(ctx context.Context, c *cli.Client, _ []string) error {
 		if wish.file != "" {
 			return a.sendBatch(ctx, c, wish.file, request.Account, request.Key)
+		}
+		if dry {
+			return a.dryRun(ctx, c, request)
 		}
 		request.Key = cli.NewKey(request.Key)
 		id, err := a.Sends(ctx, c, wait, pathTransactions, request.Key, request)

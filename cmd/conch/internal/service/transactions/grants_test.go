@@ -69,6 +69,9 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	if _, err = db.Policy(ctx, "t", grantedChain); !errors.Is(err, pgstore.ErrNoPolicy) {
 		try("policy", err)
 	}
+	if _, err = db.PolicyWithSpent(ctx, "t", grantedChain); !errors.Is(err, pgstore.ErrNoPolicy) {
+		try("spent", err)
+	}
 	_, err = db.ClearSpent(ctx, time.Hour, 1)
 	try("clear", err)
 	_, err = store.Queue(ctx, account, true, 1)
@@ -158,6 +161,8 @@ var needs = map[string]string{
 	"node: INSERT ON conch.pending_events":                                       "accept",
 	"node: EXECUTE ON function conch.pending_trim(older interval, most integer)": "trim",
 	"node: SELECT ON conch.pending_policies":                                     "policy",
+	"node: SELECT ON conch.pending_spent":                                        "spent",
+	"node: SELECT ON conch.pending_returned":                                     "spent",
 	"observer: SELECT ON conch.pending_policies":                                 "observe pending_policies",
 	"observer: SELECT ON conch.pending_spent":                                    "observe pending_spent",
 	"observer: SELECT ON conch.pending_returned":                                 "observe pending_returned",

@@ -121,7 +121,7 @@ const (
 	largest = 128 << 10 // bytes of a call, which no node takes
 )
 
-// list returns the newest transactions that a selection has, newest first, and where the next list begins, 0 if there are no more.
+// list returns the newest transactions that a selection has and the caller may see, newest first, and where the next list begins, 0 if there are no more.
 func (ts *transactions) list(ctx context.Context, s Selection) (all []Transaction, next uint64, err error) {
 	stores := ts.accounts.chainStores()
 	if s.Name != "" {
@@ -133,6 +133,10 @@ func (ts *transactions) list(ctx context.Context, s Selection) (all []Transactio
 	}
 	var above uint64 // of what is listed: a chain may have others below it, which were left out
 	for _, b := range stores {
+		var err error
+		if s.Token, err = ts.policies.sight(ctx, web.Token(ctx), b.id, b.store); err != nil {
+			return nil, 0, err
+		}
 		found, err := b.List(ctx, s.Filter)
 		if err != nil {
 			return nil, 0, err

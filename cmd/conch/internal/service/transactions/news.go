@@ -25,6 +25,7 @@ type news struct {
 	accounts *accounts
 	board    *web.Board
 	rung     step.Wake
+	sees     func(ctx context.Context, token, chain, of string) error // nil or web.ErrHidden
 
 	mu      sync.Mutex
 	waiting map[pending.ID]map[*waiter]struct{}
@@ -69,7 +70,7 @@ func (n *news) tell(ctx context.Context, tail *pgstore.Tail) {
 	for old := true; n.wanted(); {
 		events, err := tail.Next(ctx, newsBatch)
 		for _, e := range events {
-			n.pass(e.Chain, e.Event, old)
+			n.pass(e.Chain, e.Event, e.Token, old)
 		}
 		if err == nil && len(events) >= newsBatch {
 			continue // there are more
@@ -87,8 +88,8 @@ func (n *news) tell(ctx context.Context, tail *pgstore.Tail) {
 	}
 }
 
-// pass tells of an event; one that is old only to requests, which may have begun to wait before it was read.
-func (n *news) pass(chainID string, e pending.Event, old bool) {
+// pass tells of an event of an intent that was accepted by a token; one that is old only to requests, which may have begun to wait before it was read.
+func (n *news) pass(chainID string, e pending.Event, token string, old bool) {
 	n.mu.Lock()
 	for w := range n.waiting[e.Intent] {
 		w.hear(e)
@@ -100,7 +101,10 @@ func (n *news) pass(chainID string, e pending.Event, old bool) {
 	}
 	n.mu.Unlock()
 	if n.board != nil && !old {
-		n.board.Tell(web.Notice{Kind: kindTransaction, Subject: n.accounts.nameOf(accountID{chainID, e.Account}), Data: n.show(chainID, e)})
+		n.board.Tell(web.Notice{
+			Kind: kindTransaction, Subject: n.accounts.nameOf(accountID{chainID, e.Account}), Data: n.show(chainID, e),
+			For: func(caller context.Context) error { return n.sees(caller, web.Token(caller), chainID, token) },
+		})
 	}
 }
 

@@ -23,7 +23,8 @@ type limiter interface {
 // policies has those of the database that callers have come with. One that has changed since is refused when an intent is stored by it, so
 // it is read again then, and before anybody is refused. It is safe for concurrent use.
 type policies struct {
-	read func(ctx context.Context, token, chain string) (pgstore.Policy, error)
+	read  func(ctx context.Context, token, chain string) (pgstore.Policy, error)
+	spent func(ctx context.Context, token, chain string) (pgstore.Policy, error) // as it is now, with what was spent
 
 	mu    sync.Mutex
 	known map[[2]string]known
@@ -39,8 +40,8 @@ type known struct {
 // noneFor is for how long it is believed that a token has no policy.
 const noneFor = time.Second
 
-func newPolicies(read func(ctx context.Context, token, chain string) (pgstore.Policy, error)) *policies {
-	return &policies{read: read, known: map[[2]string]known{}}
+func newPolicies(read, spent func(ctx context.Context, token, chain string) (pgstore.Policy, error)) *policies {
+	return &policies{read: read, spent: spent, known: map[[2]string]known{}}
 }
 
 // of returns the policy of a token on a chain, read now if fresh is set.

@@ -52,9 +52,16 @@ func (w *world) limits(text string, refusal func(pgstore.Reservation) error) *li
 			return pgstore.Policy{}, pgstore.ErrNoPolicy
 		}
 		return pgstore.Policy{Token: token, Chain: chain, Rules: []byte(text), Version: int64(w.reads)}, nil
+	}, func(context.Context, string, string) (pgstore.Policy, error) {
+		return pgstore.Policy{
+			Limits: []pgstore.Take{{What: pgstore.OfValue, Amount: big.NewInt(9)}, {What: pgstore.OfCount, Amount: big.NewInt(9)}},
+			Spent:  []pgstore.Take{{What: pgstore.OfValue, Amount: big.NewInt(7)}, {What: pgstore.OfCount, Amount: w.counted()}}, At: midnight.Add(-time.Minute + time.Second/2),
+		}, nil
 	})
 	return l
 }
+
+func (w *world) counted() *big.Int { return big.NewInt(w.count) }
 
 // small is the operating token's policy for small payments.
 const small = `{"token":"ops","chain":"evm:1","accounts":["any"],"receivers":[{"to":"any"}],"value":"4","count_a_minute":"9"}`

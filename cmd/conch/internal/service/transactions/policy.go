@@ -25,8 +25,9 @@ type Policy struct {
 	Receivers    []Receiver `json:"receivers,omitempty"`
 	ERC20        []Coin     `json:"erc20,omitempty"`
 	Creation     bool       `json:"creation,omitempty"` // of contracts
-	Cancel       bool       `json:"cancel,omitempty"`   // transactions of its accounts, also others'
-	Value        *Amount    `json:"value,omitempty"`    // of one transaction
+	Cancel       bool       `json:"cancel,omitempty"`   // transactions of its accounts, also others' if it sees them
+	ReadOthers   bool       `json:"read_others,omitempty"`
+	Value        *Amount    `json:"value,omitempty"` // of one transaction
 	ValueADay    *Amount    `json:"value_a_day,omitempty"`
 	FeeADay      *Amount    `json:"fee_a_day,omitempty"` // gas times the account's max_fee
 	CountAMinute *Amount    `json:"count_a_minute,omitempty"`

@@ -52,13 +52,14 @@ func (a *shell) policySet() *cobra.Command {
 		Short: "write a policy, in the place of the one before",
 		Long: `set reads a policy from a JSON file, or from standard input if FILE is -, and finds every
 fault in it. What it does not allow is refused; an amount that it does not limit is not
-limited, and set names those. What was accepted and spent before stays.
+limited, and set names those. What was accepted and spent before stays. Its token sees the
+transactions that it had accepted itself, and those of others with "read_others": true.
 
   {"token": "payout", "chain": "evm:1", "accounts": ["0x6d2d50b5d17b86bf964d636751ed84b7b9fc8971"],
    "receivers": [{"to": "any"}, {"to": "0x00…bb", "functions": ["deposit()", "0xac9650d8"]}],
    "erc20": [{"contract": "0x00…dd", "to": ["any"], "amount": "500000000", "amount_a_day": "2000000000"}],
    "value": "1000000000000000000", "value_a_day": "5000000000000000000",
-   "fee_a_day": "100000000000000000", "count_a_minute": "60", "creation": false, "cancel": false}`,
+   "fee_a_day": "100000000000000000", "count_a_minute": "60", "creation": false, "cancel": false, "read_others": false}`,
 		Example: `  conch --db "$OWNER_URL" policy set payout.json
   conch policy show payout | jq '.value_a_day = "9000000000000000000"' | conch --db "$OWNER_URL" policy set -`,
 		Args: oneWord("file"),
@@ -129,6 +130,7 @@ func (r *rules) unlimited() (names []string) {
 type policySpent struct {
 	Token  string        `json:"token"`
 	Chain  string        `json:"chain"`
+	May    []string      `json:"may"` // creation, cancel, read_others
 	AsOf   string        `json:"as_of"`
 	Limits []limitAnswer `json:"limits"`
 }
@@ -159,20 +161,37 @@ database's clock. What ended without effect is given back once that is final.`,
 					continue
 				}
 				for _, l := range append(shown.Limits, limitAnswer{Name: "-", Most: "-", Spent: "-", Left: "-"})[:max(1, len(shown.Limits))] {
-					rows = append(rows, cli.Row("%s\t%s\t%s\t%s\t%s\t%s", cli.Named(p.Token), p.Chain, l.Name, l.Most, l.Spent, l.Left))
+					rows = append(rows, cli.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", cli.Named(p.Token), p.Chain, cli.OrDash(strings.Join(shown.May, ", ")), l.Name, l.Most, l.Spent, l.Left))
 				}
 			}
 			if a.JSON {
 				return nil
 			}
-			return a.Table("TOKEN\tCHAIN\tLIMIT\tMOST\tSPENT\tLEFT", rows)
+			return a.Table("TOKEN\tCHAIN\tMAY\tLIMIT\tMOST\tSPENT\tLEFT", rows)
 		})
 	})
 	return cmd
 }
 
+// may names what a policy allows beside spending.
+func (r *rules) may() []string {
+	words := []string{}
+	for _, one := range []struct {
+		word string
+		is   bool
+	}{{"creation", r.Creation}, {"cancel", r.Cancel}, {"read_others", r.ReadOthers}} {
+		if one.is {
+			words = append(words, one.word)
+		}
+	}
+	return words
+}
+
 func spentOf(p pgstore.Policy) policySpent {
-	out := policySpent{Token: p.Token, Chain: p.Chain, AsOf: p.At.UTC().Format("2006-01-02T15:04:05Z"), Limits: []limitAnswer{}}
+	out := policySpent{Token: p.Token, Chain: p.Chain, May: []string{}, AsOf: p.At.UTC().Format("2006-01-02T15:04:05Z"), Limits: []limitAnswer{}}
+	if r, err := fromStore(p); err == nil { // else a newer conch has written it
+		out.May = r.may()
+	}
 	for i, l := range p.Limits {
 		left := new(big.Int).Sub(l.Amount, p.Spent[i].Amount)
 		if left.Sign() < 0 {

@@ -76,8 +76,9 @@ func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	s.transactions = &transactions{
 		node: f.ID, accounts: s.accounts, managers: s.managers,
 		reasons: newReasons(s.replay), receipts: newReceipts(s.receipt), standings: newStandings(s.accountStates),
-		policies: newPolicies(s.accounts.policyOf),
+		quotes: newQuotes(s.quote), policies: newPolicies(s.accounts.policyOf, s.accounts.spentOfPolicy),
 	}
+	s.news.sees = s.transactions.forStream
 	s.counts = newCounts(s.accounts)
 	if f.Accounts != nil {
 		f.Accounts.Offer(s.offer)

@@ -22,20 +22,22 @@ type transactions struct {
 	receipts *findings[witnessed]
 
 	standings *standings
+	quotes    *quotes
 	policies  *policies
 }
 
 // accept stores an intent of the account with a name or address, and returns its ID. The same call with the same key
 // again returns the ID of the first. token is the caller's; empty: no tokens are configured.
 func (ts *transactions) accept(ctx context.Context, token, account string, in pending.Intent) (string, error) {
-	a, store, known := ts.accounts.find(account)
-	if !known {
-		return "", unknownAccount(account)
-	}
-	if err := ts.check(ctx, a, store, &in); err != nil {
+	a, store, err := ts.checked(ctx, token, account, &in)
+	if err != nil {
 		return "", err
 	}
-	in, err := ts.policies.accept(ctx, token, a, store, in)
+	asked := in.Token
+	in, err = ts.policies.accept(ctx, token, a, store, in)
+	if err == nil && in.Token != asked {
+		err = ts.ofAnother(ctx, token, a.Chain.ID(), store)
+	}
 	if err != nil {
 		return "", stored(err)
 	}
@@ -54,20 +56,24 @@ func stored(err error) error {
 	return err
 }
 
-// check refuses an intent that no chain would take, and completes any other.
-func (ts *transactions) check(ctx context.Context, a Account, from reader, in *pending.Intent) error {
+// checked returns the account with a name or address, and completes an intent for it, or says what is wrong with that.
+func (ts *transactions) checked(ctx context.Context, token, account string, in *pending.Intent) (a Account, kept store, err error) {
+	a, kept, known := ts.accounts.find(account)
+	if !known {
+		return a, nil, unknownAccount(account)
+	}
 	call := in.Call
 	if len(call.To) == 0 && len(call.Data) == 0 {
-		return &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
+		return a, nil, &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
 	}
 	if err := evm.Oversize(call); err != nil {
-		return &web.FieldError{Field: "data", Text: err.Error()}
+		return a, nil, &web.FieldError{Field: "data", Text: err.Error()}
 	}
 	if least := evm.LeastGas(call); call.Gas > 0 && call.Gas < least {
-		return &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
+		return a, nil, &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
 	}
-	in.Account, in.Creator = a.Address, ts.node
-	return overdue(ctx, from, *in)
+	in.Account, in.Creator, in.Token = a.Address, ts.node, storedName(token)
+	return a, kept, overdue(ctx, kept, *in)
 }
 
 // unknownAccount returns the error for an account that this node does not have, or whose address is mistyped.
@@ -78,6 +84,7 @@ func unknownAccount(name string) error {
 	return errUnknownAccount
 }
 
+// get returns a transaction that the caller of a request may see. For any other it is as if there were none.
 func (ts *transactions) get(ctx context.Context, text string) (Transaction, error) {
 	id, err := parseID(text)
 	if err != nil {
@@ -88,7 +95,13 @@ func (ts *transactions) get(ctx context.Context, text string) (Transaction, erro
 		if errors.Is(err, pending.ErrNotFound) {
 			continue
 		}
-		return ts.show(b.id, r), err
+		if err == nil {
+			err = ts.sees(ctx, web.Token(ctx), b.id, r.Token)
+		}
+		if err != nil {
+			return Transaction{}, err
+		}
+		return ts.show(b.id, r), nil
 	}
 	return Transaction{}, errUnknown
 }
@@ -119,6 +132,9 @@ func (ts *transactions) mayCancel(ctx context.Context, token string, b chainStor
 	r, err := b.Get(ctx, id)
 	if errors.Is(err, pending.ErrNotFound) {
 		return nil
+	}
+	if err == nil {
+		err = ts.sees(ctx, token, b.id, r.Token)
 	}
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (w *world) becomes(id string, change func(*pending.Record), kind pending.Ki
 	w.store.mu.Unlock()
 	w.api.news.pass(payerAccount.Chain.ID(), pending.Event{
 		Intent: r.ID, Account: r.Account, Version: r.Version, Kind: kind, Fate: r.Fate, Index: r.Index, Block: r.Last.Block, Failed: r.Last.Failed,
-	}, false)
+	}, r.Token, false)
 }
 
 // A request that waits is answered when the transaction is as it asks for, however that comes about, and else when its time is over. Only

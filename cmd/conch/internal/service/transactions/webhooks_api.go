@@ -107,8 +107,11 @@ type DeadEvent struct {
 	Why       string    `json:"why,omitempty"`
 }
 
-// receiver finds a receiver of this node's file.
+// receiver finds a receiver of this node's file, for a caller that may see what it is told.
 func (a *api) receiver(r *http.Request) (receiver, error) {
+	if err := a.transactions.seesAll(r.Context()); err != nil {
+		return receiver{}, err
+	}
 	all, _ := a.webhooks.now()
 	for _, one := range all {
 		if one.Name == r.PathValue("webhook") {
