@@ -18,8 +18,8 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/chain/keyservice"
 	"github.com/conchhq/conch/chain/keyservice/keyservicetest"
-	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // mute is a service that says why it does not show its key.

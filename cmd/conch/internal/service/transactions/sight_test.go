@@ -34,7 +34,7 @@ var sightOf = map[string][]struct {
 	"GET /v1/transactions/{id}/attempts": {{"/v1/transactions/" + firstID + "/attempts", "", 404, ""}, {"/v1/transactions/" + secondID + "/attempts", "", 200, ""}},
 	"POST /v1/transactions/{id}/cancel":  {{"/v1/transactions/" + firstID + "/cancel", "", 404, ""}, {"/v1/transactions/" + secondID + "/cancel", "", 202, secondID}},
 	// A key that another has used for the same call is taken: its transaction could not be followed.
-	"POST /v1/transactions": {{"", body(`,"value":"5","idempotency_key":"k"`), 409, ""}, {"", body(`,"value":"6","idempotency_key":"k"`), 409, ""}},
+	"POST /v1/transactions":       {{"", body(`,"value":"5","idempotency_key":"k"`), 409, ""}, {"", body(`,"value":"6","idempotency_key":"k"`), 409, ""}},
 	"POST /v1/transactions:batch": {{"", `{"transactions":[` + body(`,"value":"5","idempotency_key":"k"`) + `]}`, 409, ""}},
 	// Of an account all is told, and what is in the way of its transactions is named, to ask somebody about.
 	"GET /v1/accounts":                   {{"", "", 200, firstID}},
