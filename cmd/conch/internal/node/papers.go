@@ -43,7 +43,7 @@ var levels = map[doctor.Status]slog.Level{doctor.OK: slog.LevelInfo, doctor.Warn
 
 // lookAtPapers logs what has become of certificates since the last look, and measures them.
 func (n *Node) lookAtPapers(now time.Time) {
-	all := append(Papers(n.latest, n.opts.Kinds, now), n.services.papers(now)...)
+	all := append(Papers(n.latest, n.opts.Kinds, now), gather(n.services, func(s Service) []certificate.Paper { return s.Papers(now) })...)
 	if chain := n.server.Load(); chain != nil {
 		all = certificate.Chain(all, certificate.Paper{
 			Name: "database", What: "the certificate of the database's server", Remedy: "renew it on the server: sessions that are open stay, and no new one is opened after its end",

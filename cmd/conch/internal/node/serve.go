@@ -73,10 +73,10 @@ func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), st
 	if n.cfg.UsesDatabase() {
 		base = metric.NewBase(func(ctx context.Context) (map[string]int, bool) { return site.Candidates(ctx) })
 	}
-	page := metric.Page(append(n.services.collectors(), metric.Build(n.opts.Version), metric.LostLines(n.opts.LostLines), n.expiry, n.meters, base)...)
+	page := metric.Page(append(gather(n.services, Service.Collectors), metric.Build(n.opts.Version), metric.LostLines(n.opts.LostLines), n.expiry, n.meters, base)...)
 	site, err = web.New(web.Config{
 		Locked: n.locked, ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.roles, Status: n.roles.Status, Observe: n.observe,
-		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: n.services.routes(), Board: n.board, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
+		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: gather(n.services, Service.Routes), Board: n.board, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -151,23 +151,10 @@ func (s *services) prepare(ctx context.Context, c config.Config) (apply func(), 
 	}, nil
 }
 
-func (s *services) routes() (all []web.Route) {
+// gather joins what each service has of something.
+func gather[T any](s *services, of func(Service) []T) (all []T) {
 	for _, one := range s.all {
-		all = append(all, one.Routes()...)
-	}
-	return all
-}
-
-func (s *services) collectors() (all []prometheus.Collector) {
-	for _, one := range s.all {
-		all = append(all, one.Collectors()...)
-	}
-	return all
-}
-
-func (s *services) papers(now time.Time) (all []certificate.Paper) {
-	for _, one := range s.all {
-		all = append(all, one.Papers(now)...)
+		all = append(all, of(one)...)
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/internal/secretfile"
@@ -20,11 +21,16 @@ const lookEvery = time.Second
 type Certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
+	now               atomic.Pointer[served]
 
 	mu     sync.Mutex
-	now    *tls.Certificate
-	stamp  string
 	looked time.Time
+}
+
+// served is a certificate with its key, and the stamp of the files when they were read.
+type served struct {
+	pair  tls.Certificate
+	stamp string
 }
 
 // LoadCertificate reads a certificate chain and its key.
@@ -39,36 +45,23 @@ func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*Certificate, 
 // Reload reads the files again. After an error the old certificate stays in use.
 func (c *Certificate) Reload() error {
 	use, err := c.Read()
-	if err != nil {
-		return err
+	if err == nil {
+		use()
 	}
-	use()
-	return nil
+	return err
 }
 
 // Read reads the files again. The new certificate is served once use is called.
 func (c *Certificate) Read() (use func(), err error) {
-	fresh, read, err := c.read()
-	if err != nil {
-		return nil, err
-	}
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.now, c.stamp = fresh, read
-	}, nil
-}
-
-func (c *Certificate) read() (*tls.Certificate, string, error) {
 	before := stamp.Of(c.certFile, c.keyFile)
 	if err := secretfile.Private(c.keyFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, before, fmt.Errorf("the key %s cannot be used: %w", c.keyFile, err)
+		return nil, fmt.Errorf("the key %s cannot be used: %w", c.keyFile, err)
 	}
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return nil, before, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", c.certFile, c.keyFile, err)
+		return nil, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", c.certFile, c.keyFile, err)
 	}
-	return &pair, before, nil
+	return func() { c.now.Store(&served{pair, before}) }, nil
 }
 
 // Config returns a TLS configuration that always serves the current certificate.
@@ -85,14 +78,12 @@ func (c *Certificate) current(now time.Time) *tls.Certificate {
 	defer c.mu.Unlock()
 	if now.Sub(c.looked) >= lookEvery {
 		c.looked = now
-		if stamp.Of(c.certFile, c.keyFile) != c.stamp {
+		if stamp.Of(c.certFile, c.keyFile) != c.now.Load().stamp {
 			// If only one of the two files is new yet, they do not match: the next look tries again.
-			if fresh, read, err := c.read(); err != nil {
+			if err := c.Reload(); err != nil {
 				c.log.Warn("the changed certificate is not used yet", slog.Any("error", err))
-			} else {
-				c.now, c.stamp = fresh, read
 			}
 		}
 	}
-	return c.now
+	return &c.now.Load().pair
 }

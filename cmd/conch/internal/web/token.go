@@ -49,11 +49,10 @@ func LoadTokens(readFile, operateFile string) (*Tokens, error) {
 // file must neither lock callers out nor let others in.
 func (t *Tokens) Reload() error {
 	use, err := t.Read()
-	if err != nil {
-		return err
+	if err == nil {
+		use()
 	}
-	use()
-	return nil
+	return err
 }
 
 // Read reads the files again. The new tokens take effect when use is called, so that the
