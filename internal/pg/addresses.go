@@ -45,10 +45,14 @@ type place struct {
 	cfg  *pgx.ConnConfig
 }
 
+// inTurn returns what pgx would try, one after the other.
+func inTurn(cfg *pgx.ConnConfig) []*pgconn.FallbackConfig {
+	return append([]*pgconn.FallbackConfig{{Host: cfg.Host, Port: cfg.Port, TLSConfig: cfg.TLSConfig}}, cfg.Fallbacks...)
+}
+
 // split returns the hosts of a configuration. A host keeps its attempts with and without TLS.
 func split(cfg *pgx.ConnConfig, fit pgconn.ValidateConnectFunc) (hosts []place) {
-	attempts := append([]*pgconn.FallbackConfig{{Host: cfg.Host, Port: cfg.Port, TLSConfig: cfg.TLSConfig}}, cfg.Fallbacks...)
-	for _, a := range attempts {
+	for _, a := range inTurn(cfg) {
 		if n := len(hosts); n > 0 && hosts[n-1].cfg.Host == a.Host && hosts[n-1].cfg.Port == a.Port {
 			hosts[n-1].cfg.Fallbacks = append(hosts[n-1].cfg.Fallbacks, a)
 			continue

@@ -38,7 +38,7 @@ func poolerName(ctx context.Context, parsed *pgx.ConnConfig) string {
 		}
 		return ""
 	}
-	defer console.discard()
+	defer leave(console.conn)
 	results, err := console.conn.PgConn().Exec(ctx, "SHOW VERSION").ReadAll()
 	if err != nil || len(results) == 0 || len(results[0].Rows) == 0 || len(results[0].Rows[0]) == 0 {
 		return ""

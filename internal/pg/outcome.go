@@ -74,11 +74,10 @@ func unfit(conn *pgconn.PgConn, err error) error {
 		pgconn.ErrPrimaryConnection: "is the primary", pgconn.ErrReadWriteConnection: "takes writes",
 		pgconn.ErrStandbyConnection: "is a standby", pgconn.ErrReadOnlyConnection: "takes no writes",
 	} {
-		switch {
-		case !errors.Is(err, refused):
-		case conn.ParameterStatus("in_hot_standby") == "on":
-			return &unfitError{"is a standby"}
-		default:
+		if errors.Is(err, refused) {
+			if conn.ParameterStatus("in_hot_standby") == "on" {
+				is = "is a standby"
+			}
 			return &unfitError{is}
 		}
 	}

@@ -33,7 +33,7 @@ func (s *Session) refuseShared(ctx context.Context, first uint32) error {
 	if err != nil {
 		return s.unsure(ctx, err)
 	}
-	defer second.discard()
+	defer leave(second.conn)
 
 	seen := map[*Session]uint32{s: first}
 	for _, client := range []*Session{second, second, s} {

@@ -43,7 +43,7 @@ func Open(ctx context.Context, c Config, set Settings) (*Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err := s.begin(ctx, set); err != nil {
-		s.discard()
+		leave(s.conn)
 		return nil, err
 	}
 	return s, nil
@@ -128,5 +128,3 @@ func (s *Session) Close(ctx context.Context) error {
 	defer cancel()
 	return s.conn.Close(ctx)
 }
-
-func (s *Session) discard() { leave(s.conn) }

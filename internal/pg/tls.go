@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -30,9 +31,7 @@ func (c Config) secure(parsed *pgx.ConnConfig) error {
 	if err != nil {
 		return err
 	}
-	hosts := append([]*pgconn.FallbackConfig{
-		{Host: parsed.Host, Port: parsed.Port, TLSConfig: parsed.TLSConfig},
-	}, parsed.Fallbacks...)
+	hosts := inTurn(parsed)
 	switch {
 	case c.TLSInsecure:
 		hosts = forced(hosts, parsed.SSLNegotiation, func(conf *tls.Config, _ string) { conf.InsecureSkipVerify = true })
@@ -59,19 +58,9 @@ func (c Config) roots() (*x509.CertPool, error) {
 
 // forced keeps one attempt per host, with our TLS, and drops the plain text of sslmode=prefer.
 func forced(hosts []*pgconn.FallbackConfig, negotiation string, set func(*tls.Config, string)) []*pgconn.FallbackConfig {
-	type target struct {
-		host string
-		port uint16
-	}
 	certs := clientCertificates(hosts)
-	seen := make(map[target]bool)
-	var kept []*pgconn.FallbackConfig
+	hosts = slices.CompactFunc(hosts, func(a, b *pgconn.FallbackConfig) bool { return a.Host == b.Host && a.Port == b.Port }) // pgx has them one after the other
 	for _, host := range hosts {
-		at := target{host.Host, host.Port}
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
 		host.TLSConfig = nil
 		if !isSocket(host.Host) {
 			host.TLSConfig = &tls.Config{ServerName: host.Host, Certificates: certs, MinVersion: tls.VersionTLS12}
@@ -80,9 +69,8 @@ func forced(hosts []*pgconn.FallbackConfig, negotiation string, set func(*tls.Co
 			}
 			set(host.TLSConfig, host.Host)
 		}
-		kept = append(kept, host)
 	}
-	return kept
+	return hosts
 }
 
 // verifyRequired turns on verification for sslmode=require, which pgx does not verify.

@@ -14,22 +14,12 @@ const encode = "the password in the URL, or another part of it, has a character,
 // ambiguous says what makes a URL mean something else than its author meant: part of the password would be
 // taken for a host, a port or a database, and these are shown.
 func ambiguous(url string) string {
-	if !scheme.MatchString(url) {
+	switch found := parts.FindStringSubmatch(url); {
+	case found == nil:
 		return ""
-	}
-	_, rest, _ := strings.Cut(url, "://")
-	if end := strings.IndexAny(rest, "@/"); end >= 0 && rest[end] == '@' {
-		rest = rest[end+1:]
-	}
-	hosts, path := rest, ""
-	if end := strings.IndexAny(rest, "/?"); end >= 0 {
-		hosts, path = rest[:end], rest[end:]
-	}
-	path, _, _ = strings.Cut(path, "?")
-	switch {
-	case strings.Contains(hosts, "@"):
+	case strings.Contains(found[2], "@"):
 		return "there is an @ in its user or its password (a user such as ada@server, or a password): write it as %40"
-	case strings.Contains(path, "@"):
+	case strings.Contains(found[3], "@"):
 		return encode
 	}
 	return ""
@@ -62,11 +52,12 @@ func parseReason(err error) string {
 
 const example = "postgres://user@host:5432/database"
 
-var scheme = regexp.MustCompile(`^([a-z][a-z0-9+:]*)://`)
+// parts finds the scheme of a URL, its hosts after the first @ that stands before a slash, and its path.
+var parts = regexp.MustCompile(`^([a-z][a-z0-9+:]*)://(?:[^@/]*@)?([^/?]*)([^?]*)`)
 
 // foreign returns the scheme of a URL that is not PostgreSQL's. It contains no password.
 func foreign(url string) string {
-	found := scheme.FindStringSubmatch(url)
+	found := parts.FindStringSubmatch(url)
 	if found == nil || found[1] == "postgres" || found[1] == "postgresql" {
 		return ""
 	}
