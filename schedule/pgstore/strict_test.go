@@ -172,6 +172,9 @@ func TestDeadJobsComeBack(t *testing.T) {
 	if n := scan[int](t, conn, `SELECT count(*) FROM conch.job_dead WHERE job = $1 AND attempt = 3`, ids[0]); n != 1 {
 		t.Error("the first one is not dead")
 	}
+	if spares := scan[string](t, conn, `SELECT string_agg(spare::text, ' ' ORDER BY attempt) FROM conch.job_attempts WHERE job = $1`, ids[0]); spares != "0 1 0" {
+		t.Errorf("after its attempts %s were left, want 0, and then 1 and 0", spares)
+	}
 	if holder := scan[int64](t, conn, `SELECT conch.job_add('other', 'work', key => 'k0')`); holder != again {
 		t.Errorf("the key of job %d is that of %d", again, holder)
 	}
