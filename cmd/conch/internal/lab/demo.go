@@ -26,7 +26,8 @@ anything acknowledged was lost, whether anything was done twice.
 Beside Postgres it starts a private Ethereum chain (conch-devnode) with one account,
 from which all nodes can send and one at a time does. Customers ask any node for
 transactions under idempotency keys, and another node if they get no answer. The
-chain itself then shows whether each was done exactly once.
+chain itself then shows whether each was done exactly once. A receiver of webhooks is
+told of them: of each end once at least, and of none after a later event.
 
 The leader works behind both doors: it commits rows to a ledger under conch.fence(),
 which needs no wait after a crash, and writes to a file that only the gate protects,
@@ -144,6 +145,10 @@ func (l lab) printVerdict(v evidence.Verdict, fault error) error {
 		rows = append(rows, fmt.Sprintf("scheduled times\t%d\tof a cron that is due each second", c.Times),
 			fmt.Sprintf("  done\t%d\tby a worker; the last ones may be under way", c.Done), fmt.Sprintf("  missing\t%d", c.Missing), fmt.Sprintf("  twice\t%d", c.Twice))
 	}
+	if w := v.Webhooks; w != nil {
+		rows = append(rows, fmt.Sprintf("webhooks\t%d\tends of transactions, of which a receiver is told", w.Finals),
+			fmt.Sprintf("  told\t%d\tof them %d more than once", w.Told, w.Again), fmt.Sprintf("  out of turn\t%d", w.OutOfTurn))
+	}
 	if err := l.Table("", rows); err != nil || fault != nil {
 		return err
 	}
@@ -156,6 +161,9 @@ func (l lab) printVerdict(v evidence.Verdict, fault error) error {
 		return l.Line("No transactions were sent.")
 	case v.Crons != nil:
 		err = l.Line("%d scheduled times have come: each has one row and one job, and %d jobs are done, each once.", v.Crons.Times, v.Crons.Done)
+	}
+	if err == nil && v.Webhooks != nil {
+		err = l.Line("%d ends were told to a receiver, each once at least, and no event out of turn.", v.Webhooks.Told)
 	}
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ type payer struct {
 }
 
 // newPayer writes the files into dir, readable by their owner alone.
-func newPayer(dir string, d *devnode.Node, lease time.Duration) (*payer, error) {
+func newPayer(dir string, d *devnode.Node, lease time.Duration, told *receiver, signs string) (*payer, error) {
 	keystore, password := filepath.Join(dir, "payer.json"), filepath.Join(dir, "password")
 	secret := rand.Text()
 	account, err := evm.WriteKeystore(keystore, d.PrivateKey, secret, evm.NoCost)
@@ -36,7 +36,7 @@ func newPayer(dir string, d *devnode.Node, lease time.Duration) (*payer, error) 
 	err = os.WriteFile(password, []byte(secret+"\n"), 0o600)
 	if err == nil {
 		err = os.WriteFile(p.config, []byte(fmt.Sprintf(payerConfig,
-			stage.TOML(lease.String()), stage.TOML(d.HTTP), d.ChainID, stage.TOML(PayerScope), stage.TOML(keystore), stage.TOML(password))), 0o600)
+			stage.TOML(lease.String()), stage.TOML(d.HTTP), d.ChainID, stage.TOML(PayerScope), stage.TOML(keystore), stage.TOML(password), stage.TOML(told.url), stage.TOML(signs))), 0o600)
 	}
 	return p, err
 }
@@ -69,4 +69,11 @@ chain = "private"
 scope = %s
 keystore = %s
 password_file = %s
+
+[[webhooks]]
+name = "shop"
+url = %s
+secret_file = %s
+events = ["accepted", "in_block", "retracted", "final", "rejected", "rewound"]
+local = true
 `

@@ -32,6 +32,7 @@ type servers struct {
 	dir     string
 	url     string
 	payer   *payer
+	shop    *receiver // nil: no transactions are sent
 	account *pgaccount.Reader
 }
 
@@ -58,7 +59,12 @@ func (s *servers) prepare(ctx context.Context, cfg Config, say func(string, ...a
 	if err := s.StartChain(ctx, cfg.Devnode, "--block-time", blockTime); err != nil {
 		return err
 	}
-	if s.payer, err = newPayer(s.dir, s.Chain, cfg.Lease); err != nil {
+	secret := filepath.Join(s.dir, "webhooks")
+	if s.shop, err = newReceiver(ctx, secret); err != nil {
+		return err
+	}
+	s.Afterwards(s.shop.server.Close)
+	if s.payer, err = newPayer(s.dir, s.Chain, cfg.Lease, s.shop, secret); err != nil {
 		return err
 	}
 	if s.account, err = pgaccount.Open(ctx, s.url); err == nil {
@@ -85,7 +91,7 @@ func (s *servers) collect(ctx context.Context) (r evidence.Record, err error) {
 	if r.Cron, err = pgcrons.Read(ctx, s.url, cronName); err != nil {
 		return r, err
 	}
-	r.Account = &evidence.Account{}
+	r.Account, r.Hook = &evidence.Account{}, s.shop.told()
 	if err := s.account.Left(ctx, PayerScope, r.Account); err != nil {
 		return r, err
 	}

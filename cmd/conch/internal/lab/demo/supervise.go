@@ -80,7 +80,7 @@ func (s *supervisor) settle(now time.Time) {
 	s.ending, s.killAt, s.drawAt = now, time.Time{}, now
 	if s.traffic != nil && s.traffic.open {
 		s.traffic.settle()
-		s.screen.Note("no more kills; waiting until every transaction is final …")
+		s.screen.Note("no more kills; waiting until every transaction is final, and its end told …")
 	}
 }
 
@@ -163,7 +163,7 @@ func (s *supervisor) over(now time.Time, answered bool) bool {
 	case now.Sub(s.ending) >= settleMost:
 		return true
 	default:
-		return answered && (s.traffic == nil || s.traffic.progress.Open == 0)
+		return answered && (s.traffic == nil || s.traffic.ended())
 	}
 }
 

@@ -20,6 +20,7 @@ const settleMost = 30 * time.Second
 type traffic struct {
 	customers *customers
 	account   *pgaccount.Reader
+	shop      *receiver
 	open      bool // the customers were started
 
 	row      pgops.ScopeStatus // of the account, as last read
@@ -35,7 +36,7 @@ func newTraffic(backing *servers, nodes []*member) *traffic {
 	for _, m := range nodes {
 		sockets = append(sockets, backing.socket(m.number))
 	}
-	return &traffic{customers: newCustomers(sockets), account: backing.account}
+	return &traffic{customers: newCustomers(sockets), account: backing.account, shop: backing.shop}
 }
 
 func (t *traffic) begin(ctx context.Context) {
@@ -81,6 +82,11 @@ func (t *traffic) answered() bool {
 	default:
 		return !t.open
 	}
+}
+
+// ended reports whether every accepted transaction has ended, and the receiver of webhooks knows.
+func (t *traffic) ended() bool {
+	return t.progress.Open == 0 && t.shop.ends() >= t.progress.Intents
 }
 
 func (t *traffic) settle() {

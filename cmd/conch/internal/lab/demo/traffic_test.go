@@ -84,7 +84,7 @@ func TestTheEndIsAwaited(t *testing.T) {
 		{"an intent is open", began, 1, true, false},
 		{"it stays open for too long", began.Add(-settleMost), 1, true, true},
 	} {
-		s := &supervisor{ending: c.ending, traffic: &traffic{progress: pgaccount.Progress{Open: c.open}}}
+		s := &supervisor{ending: c.ending, traffic: &traffic{shop: &receiver{}, progress: pgaccount.Progress{Open: c.open}}}
 		if got := s.over(began, c.answered); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}

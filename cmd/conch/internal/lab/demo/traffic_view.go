@@ -42,6 +42,6 @@ func (t *traffic) line() string {
 		return ""
 	}
 	requests, again := t.customers.asked()
-	return fmt.Sprintf("transactions: %d wanted, %d times another node asked, %d accepted, %d final, next nonce %d, failover %s\n",
-		requests, again, t.progress.Intents, t.progress.Done, t.progress.Nonce, took(t.failover))
+	return fmt.Sprintf("transactions: %d wanted, %d times another node asked, %d accepted, %d final, %d ends told, next nonce %d, failover %s\n",
+		requests, again, t.progress.Intents, t.progress.Done, t.shop.ends(), t.progress.Nonce, took(t.failover))
 }

@@ -70,6 +70,7 @@ func TestATerminalGetsATableInPlace(t *testing.T) {
 func TestTheTableShowsTransactions(t *testing.T) {
 	s, out := shown(true, 0)
 	s.traffic = &traffic{
+		shop:      &receiver{},
 		customers: &customers{requests: make([]evidence.Request, 12), again: 3},
 		row:       pgops.ScopeStatus{Holder: "node-2", Epoch: 4, Held: true},
 		progress:  pgaccount.Progress{Intents: 11, Done: 9, Open: 2, Nonce: 10},
@@ -82,7 +83,7 @@ func TestTheTableShowsTransactions(t *testing.T) {
 	s.cast.All[1].Process = nil
 	s.screen.Open()
 	s.screen.Draw(func() string { return s.render(time.Now()) })
-	for _, part := range []string{"PAYER", "12 wanted, 3 times another node asked", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
+	for _, part := range []string{"PAYER", "12 wanted, 3 times another node asked", "11 accepted, 9 final, 0 ends told, next nonce 10, failover 35.0 ms"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the table does not show %q:\n%s", part, out)
 		}

@@ -13,7 +13,7 @@
 // If transactions were sent, it also holds an [Account]: the customers' requests and the
 // answers they got, the chain block by block, and the database. The chain alone decides
 // what was done; the database is compared with it. If a cron was run, it holds the times that have a row, and
-// those that have a job.
+// those that have a job. If a receiver of webhooks was told of transactions, it holds what that has confirmed.
 //
 // All instants are readings of one machine's CLOCK_BOOTTIME, which all processes share and
 // which does not depend on the database. [Judge] is a pure function over a Record, so a

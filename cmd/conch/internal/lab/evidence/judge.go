@@ -21,6 +21,8 @@ type Verdict struct {
 	Duplicated  int    `json:"duplicated"`
 	Chain       *Chain `json:"chain,omitempty"` // nil: no transactions were sent
 	Crons       *Crons `json:"crons,omitempty"` // nil: none was run
+
+	Webhooks *Webhooks `json:"webhooks,omitempty"` // nil: nobody was told of transactions
 }
 
 // Judge judges a record without changing it.
@@ -40,6 +42,10 @@ func Judge(r Record) Verdict {
 		c := JudgeAccount(*r.Account)
 		v.Chain = &c
 		v.Leaders += len(r.Account.Epochs)
+		if r.Hook != nil {
+			w := JudgeWebhooks(*r.Hook, r.Account.Intents)
+			v.Webhooks = &w
+		}
 	}
 	if r.Cron != nil {
 		c := JudgeCron(*r.Cron)
@@ -84,6 +90,8 @@ func (v Verdict) Fault(killsAsked bool) error {
 		return v.Chain.Fault()
 	case v.Crons != nil && v.Crons.Fault() != nil:
 		return v.Crons.Fault()
+	case v.Webhooks != nil && v.Webhooks.Fault() != nil:
+		return v.Webhooks.Fault()
 	case killsAsked && v.Kills == 0:
 		return errors.New("no leader was killed, so no failover was shown")
 	case killsAsked && v.Failover.Samples() == 0:

@@ -16,6 +16,7 @@ type Record struct {
 	Entries []Entry
 	Account *Account // nil: no transactions were sent
 	Cron    *Cron    // nil: none was run
+	Hook    *Hook    // nil: nobody was told of transactions
 	// Margin is how long before any successor's gate opens the previous gate is shut. It tells
 	// acts that their gate allowed in time but that were written late from faults; if it is 0,
 	// both count as overlapping.
