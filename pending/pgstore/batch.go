@@ -81,8 +81,9 @@ func refusalOf(batch []*request, asked []pending.Intent, said answers) error {
 		over, is := errors.AsType[*LimitError](r.err)
 		switch {
 		case is:
-			if needed(batch, said, over.What).Cmp(over.Most) > 0 {
-				over.Again = time.Time{} // the whole never fits
+			over.Spent.Sub(over.Spent, needed(batch[:i], said, over.What)) // nothing of the batch is stored
+			if over.Batch = needed(batch, said, over.What); over.Batch.Cmp(over.Most) > 0 {
+				over.Again = time.Time{} // it never fits
 			}
 			return &pending.PlaceError{Place: i, Err: over}
 		case r.err != nil:
