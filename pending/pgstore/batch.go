@@ -99,8 +99,8 @@ func refusalOf(batch []*request, asked []pending.Intent, said answers) error {
 func needed(batch []*request, said answers, what string) *big.Int {
 	sum := new(big.Int)
 	for _, r := range batch {
-		if said.verdicts[r.in.ID].word == "known" {
-			continue
+		if _, isNew := said.fresh[r.in.ID]; !isNew && r.err == nil {
+			continue // its key was known
 		}
 		for _, one := range r.take.Takes {
 			if one.What == what {
