@@ -81,8 +81,9 @@ func refusalOf(batch []*request, asked []pending.Intent, said answers) error {
 		over, is := errors.AsType[*LimitError](r.err)
 		switch {
 		case is:
-			if needed(batch, said, over.What).Cmp(over.Most) > 0 {
-				over.Again = time.Time{} // the whole never fits
+			over.Spent.Sub(over.Spent, needed(batch[:i], said, over.What)) // nothing of the batch is stored
+			if over.Batch = needed(batch, said, over.What); over.Batch.Cmp(over.Most) > 0 {
+				over.Again = time.Time{} // it never fits
 			}
 			return &pending.PlaceError{Place: i, Err: over}
 		case r.err != nil:
@@ -98,8 +99,8 @@ func refusalOf(batch []*request, asked []pending.Intent, said answers) error {
 func needed(batch []*request, said answers, what string) *big.Int {
 	sum := new(big.Int)
 	for _, r := range batch {
-		if said.verdicts[r.in.ID].word == "known" {
-			continue
+		if _, isNew := said.fresh[r.in.ID]; !isNew && r.err == nil {
+			continue // its key was known
 		}
 		for _, one := range r.take.Takes {
 			if one.What == what {

@@ -41,6 +41,7 @@ type LimitError struct {
 	Spent *big.Int  // what was taken from it in this day or minute
 	At    time.Time // when that was so, by the database's clock
 	Again time.Time // when the limit is whole again; zero: the intent needs more than that
+	Batch *big.Int  // what all of a batch needs that is new; nil: it was no batch
 }
 
 func (e *LimitError) Error() string {

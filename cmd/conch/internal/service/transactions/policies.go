@@ -202,6 +202,9 @@ func exceeded(token string, a Account, e *pgstore.LimitError) error {
 	}
 	limit.Until = new(e.Again.UTC())
 	text := fmt.Sprintf("has a limit, %s of %v, of which %v is left until %s", limit.Name, e.Most, left, e.Again.UTC().Format(time.RFC3339))
+	if e.Batch != nil {
+		text += fmt.Sprintf(", and all of the batch needs %v", e.Batch)
+	}
 	p := notAllowed(token, a, text).Within(limit)
 	if e.What == pgstore.OfCount {
 		p.Status = http.StatusTooManyRequests
