@@ -55,7 +55,7 @@ was rejected, cancelled, or had no effect. While no node answers, it keeps askin
 interrupted wait also returns 1; the transaction goes on. With --until in_block or nonce
 it returns earlier, with 0; the chain may take a block back.
 With --dry-run nothing is sent: it prints what would become of the transaction now, and
-returns 1 if it would be refused, or if its call fails.`,
+returns 1 if it would be refused, if its call fails, or if that is not known.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --dry-run
