@@ -144,7 +144,7 @@ func playPayout(t *testing.T, program []string) {
 	p.pays("twice-1,"+contract+",0,0x01,100000", "twice-2,"+contract+",0,0x01,100000")
 	until(t, "both calls are in the pool", pooled(2))
 	says(1, "paid twice-1 0x")
-	says(1, "failed twice-2 reverted execution reverted")
+	says(1, "failed twice-2 reverted the call does not fail on the state before its block")
 	before := quantity(t, chain.call("eth_blockNumber")).Uint64()
 	p.pays("thrice,"+contract+",0,0x01,100000", "much,"+nobodysAddress+",1501", "nobody,0x01,1")
 	for _, want := range []string{"refused thrice its call fails: execution reverted", "held much until ", "refused nobody to: "} {

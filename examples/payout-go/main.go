@@ -30,7 +30,7 @@ type transaction struct {
 	Outcome *string
 	Hash    *string
 	Why     string
-	Revert  struct{ Reason string }
+	Revert  struct{ Reason, Unknown string } // one of the two
 }
 
 // problem is an answer that says no.
@@ -159,7 +159,7 @@ func told(name, before string, now transaction) (outcome string) {
 	case outcome == "succeeded":
 		say("paid", name, *now.Hash)
 	default:
-		say("failed", name, outcome+" "+now.Why+now.Revert.Reason)
+		say("failed", name, outcome+" "+now.Why+now.Revert.Reason+now.Revert.Unknown)
 	}
 	return outcome
 }

@@ -85,7 +85,8 @@ class Book:
                 return
         why = news.get("why", "")
         if outcome == "reverted":
-            why = ask("GET", "/v1/transactions/" + id)[1].get("revert", {}).get("reason", "")
+            revert = ask("GET", "/v1/transactions/" + id)[1].get("revert", {})
+            why = revert.get("reason") or revert.get("unknown", "")
         if outcome == "succeeded":
             self.say("paid", self.names[id], news["hash"])
         else:

@@ -68,7 +68,7 @@ once a transaction that does nothing has its nonce for good.
 API's document has it, and has an idempotency_key, or gets --key and its place as one: the
 same command again sends nothing twice. It prints their IDs.
 With --dry-run nothing is sent: it prints what would become of the transaction now, and
-returns 1 if it would be refused, or if its call fails.`,
+returns 1 if it would be refused, if its call fails, or if that is not known.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --dry-run

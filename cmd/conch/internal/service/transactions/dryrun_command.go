@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
-// dryRun prints what would become of a request. It returns an error if nothing would be done for it.
+// dryRun prints what would become of a request. It returns an error unless it would be accepted, and its call works.
 func (a *shell) dryRun(ctx context.Context, c *cli.Client, request requestBody) error {
 	var raw json.RawMessage
 	if err := c.Ask(ctx, http.MethodPost, pathTransactions+"?dry_run=true", request, &raw); err != nil {
@@ -36,6 +36,8 @@ func (a *shell) dryRun(ctx context.Context, c *cli.Client, request requestBody) 
 		return errors.New("it would be refused")
 	case d.Works != nil && !*d.Works:
 		return fmt.Errorf("its call fails: %s", cli.OrDash(d.Reason))
+	case d.Works == nil:
+		return fmt.Errorf("it is not known whether its call fails: %s", cli.OrDash(d.Unknown))
 	}
 	return nil
 }
