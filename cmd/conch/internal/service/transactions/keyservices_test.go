@@ -19,6 +19,7 @@ import (
 	"github.com/conchhq/conch/chain/keyservice"
 	"github.com/conchhq/conch/chain/keyservice/keyservicetest"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // mute is a service that says why it does not show its key.
@@ -75,7 +76,7 @@ func BenchmarkSigners(b *testing.B) {
 		for _, wait := range []time.Duration{0, 20 * time.Millisecond} {
 			b.Run(fmt.Sprintf("%s/%v", p, wait), func(b *testing.B) {
 				s := keyservicetest.Start(b, p, keyservicetest.Key{Public: publicOf(crypto.FromECDSAPub(&key.PublicKey)), Sign: func(hash []byte) []byte {
-					time.Sleep(wait)
+					_ = pause.For(b.Context(), wait)
 					signature, _ := crypto.Sign(hash, key)
 					der, _ := asn1.Marshal(struct{ R, S *big.Int }{new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:64])})
 					return der
