@@ -282,12 +282,14 @@ func TestExternalThrottled(t *testing.T) {
 		}))
 		x := evm.NewExternal(account, s.URL, "account_signTransaction", patience)
 		evm.SetSignPatience(x, 300*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // less than the server wants it to wait
 		for range 100 {
-			_, err := x.Sign(t.Context(), unsigned(1337))
+			_, err := x.Sign(ctx, unsigned(1337))
 			if kind, is := keyservice.KindOf(err); !is || kind != want || !errors.Is(err, chain.ErrKey) {
 				t.Fatalf("status %d: got %v, want a fault of kind %d", status, err, want)
 			}
 		}
+		cancel()
 		x.Close()
 		s.Close()
 		if n := calls.Load(); status != 0 && n > 10 || status == 0 && n != 100 {
