@@ -134,7 +134,7 @@ func (c Config) roster() (r *roster, err error) {
 	var wrong faults.List
 	r = &roster{self: c.Self, pinned: map[Fingerprint]string{}, keys: map[string]Fingerprint{}, roots: map[string]*x509.CertPool{}}
 	if c.Roam && c.CA != "" {
-		r.guests, err = readPool(c.CA)
+		r.guests, err = Roots(c.CA)
 		wrong.Add(err != nil, "CA: %w", err)
 	}
 	for _, p := range c.Peers {
@@ -143,7 +143,7 @@ func (c Config) roster() (r *roster, err error) {
 			r.pinned[f], r.keys[p.Name] = p.Name, f
 			continue
 		}
-		r.roots[p.Name], err = readPool(cmp.Or(p.CA, c.CA))
+		r.roots[p.Name], err = Roots(cmp.Or(p.CA, c.CA))
 		wrong.Add(err != nil, "CA of peer %q: %w", p.Name, err)
 	}
 	return r, wrong.All()
@@ -160,7 +160,8 @@ func (c Config) Proves(p Peer, shown []*x509.Certificate, now time.Time) (until 
 	return r.is(p.Name, shown, now)
 }
 
-func readPool(file string) (*x509.CertPool, error) {
+// Roots reads the certificates of a CA's file, each of which has to be one.
+func Roots(file string) (*x509.CertPool, error) {
 	all, err := readCertificates(file)
 	pool := x509.NewCertPool()
 	for _, ca := range all {

@@ -318,20 +318,18 @@ BEGIN
     IF s.held THEN
         RETURN;
     END IF;
-    IF EXISTS (SELECT FROM conch.job_later l WHERE l.run_at <= now()) OR EXISTS (SELECT FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp()) THEN
-        WITH come AS (
-            SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
-        ), early AS (
-            SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED
-        ), moved AS (
-            DELETE FROM conch.job_later l USING (TABLE come UNION TABLE early) d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
-        ), ready AS (
-            INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
-            SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt, conch.job_kind(j.handler), j.fenced FROM moved m JOIN conch.jobs j ON j.id = m.job
-            RETURNING job_ready.due
-        )
-        SELECT least(job_take.since, min(r.due)) INTO since FROM ready r;
-    END IF;
+    WITH come AS (
+        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.run_at <= now() ORDER BY l.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ), early AS (
+        SELECT l.run_at, l.job FROM conch.job_later l WHERE l.made_at > now() AND l.made_at > clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ), moved AS (
+        DELETE FROM conch.job_later l USING (TABLE come UNION TABLE early) d WHERE l.run_at = d.run_at AND l.job = d.job RETURNING l.job, l.attempt, l.run_at
+    ), ready AS (
+        INSERT INTO conch.job_ready (queue, due, job, attempt, kind, fenced)
+        SELECT j.queue, least(m.run_at, now()) + conch.job_wait(j.priority), m.job, m.attempt, conch.job_kind(j.handler), j.fenced FROM moved m JOIN conch.jobs j ON j.id = m.job
+        RETURNING job_ready.due
+    )
+    SELECT least(job_take.since, min(r.due)) INTO since FROM ready r;
     RETURN QUERY
     WITH got AS (
         DELETE FROM conch.job_ready r WHERE r.ctid = ANY (ARRAY(

@@ -151,6 +151,21 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A file of CAs of which one certificate is damaged does not pass: a node would not start with it.
+func TestADamagedCA(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	whole := string(mtlstest.CA(t).PEM())
+	if err := os.WriteFile(file, []byte(whole+strings.Replace(whole, "\nMII", "\nMIA", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got error
+	caFile(file, "identity.ca", func(_ string, err error) { got = err })
+	if got == nil {
+		t.Error("it passes")
+	}
+}
+
 // A key says who a node is, so two nodes cannot have one: neither two peers, which two electors would be too, nor a peer and this node.
 func TestEachNodeHasItsOwnKey(t *testing.T) {
 	t.Parallel()

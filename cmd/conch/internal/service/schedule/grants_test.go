@@ -122,6 +122,13 @@ func people(ctx context.Context, s *pgstore.Store, cfg pg.Config, token fence.To
 		_, told := s.Tell(ctx, []schedule.End{{Key: j.Key, Outcome: outcomes[i%4], Error: "no", Pause: time.Minute}})
 		all = append(all, err, told)
 	}
+	again, err := s.Add(ctx, pgstore.Addition{Queue: name + "-later", Handler: "work", Args: "{}", Timeout: time.Minute})
+	try(again, err)
+	for range 2 { // the second one finds it among those that come later, and are due
+		_, taken := s.Take(ctx, token, []string{name + "-later"}, schedule.Take{Most: 1})
+		_, told := s.Tell(ctx, []schedule.End{{Key: schedule.Key{ID: again, Attempt: 1}, Outcome: "later", Pause: time.Microsecond}})
+		all = append(all, taken, told)
+	}
 	operation := pgstore.Operation{ID: newOperation(), Kind: pgstore.Retry, Queue: name}
 	try(s.Operate(ctx, operation))
 	try(s.Operation(ctx, operation.ID))
