@@ -155,8 +155,18 @@ func TestCheck(t *testing.T) {
 func TestADamagedCA(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	whole := string(mtlstest.CA(t).PEM())
-	if err := os.WriteFile(file, []byte(whole+strings.Replace(whole, "\nMII", "\nMIA", 1)), 0o600); err != nil {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, NotAfter: time.Now().Add(time.Hour)}
+	good, err := x509.CreateCertificate(nil, ca, ca, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: good})
+	text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: good[:len(good)/2]})...)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var got error
