@@ -293,8 +293,13 @@ func TestASimulationIsInterrupted(t *testing.T) {
 			cmd := prepared(t, append([]string{"sim"}, strings.Fields(line)...)...)
 			cmd.Stdin = strings.NewReader("nodes 3\nrun 10000000s\n")
 			var p *proctest.Process
-			cmd.Stderr = proctest.Cut(func(line string) { p.Lines <- line })
+			started := make(chan struct{})
+			cmd.Stderr = proctest.Cut(func(line string) {
+				<-started
+				p.Lines <- line
+			})
 			p = proctest.Listen(t, cmd)
+			close(started)
 			p.Says(longPatience, c.when)
 			p.Signal(c.by)
 			said := rest(t, p)

@@ -3,9 +3,13 @@ package transactions
 import (
 	"fmt"
 	"math/big"
+	"slices"
+	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/pending/pgstore"
 )
 
 // endpoint has the facts about a chain.
@@ -113,4 +117,35 @@ func judgeClaims(accounts []paying) (found []doctor.Finding) {
 		return []doctor.Finding{doctor.Well("no account is sent from under another scope than the configured one")}
 	}
 	return found
+}
+
+// longBehind is how old an event may be of which a receiver was not told, as in deploy/alerts.yaml.
+const longBehind = 10 * time.Minute
+
+// judgeWebhooks finds receivers that are not told of transactions. Of one that the database does not know nothing is said: nobody has led the role yet.
+func judgeWebhooks(all []Webhook, states []pgstore.HookState) []doctor.Finding {
+	var found []doctor.Finding
+	for _, w := range all {
+		at := slices.IndexFunc(states, func(s pgstore.HookState) bool { return s.Name == w.Name })
+		if at < 0 {
+			continue
+		}
+		s := states[at]
+		switch {
+		case !s.Failing.IsZero():
+			found = append(found, doctor.Warning(fmt.Sprintf("webhook %q takes nothing since %s: %s; %d of its events wait", w.Name, s.Failing.UTC().Format(time.RFC3339), cli.Inert(s.Why), s.Waiting),
+				"mend its receiver: it is tried again every minute, and told of all that has waited for less than three days"))
+		case s.Behind > longBehind:
+			found = append(found, doctor.Warning(fmt.Sprintf("webhook %q was not told of an event of %s ago", w.Name, s.Behind.Round(time.Second)),
+				fmt.Sprintf("see with \"conch status %s\" whether a node leads the scope %s", hooksScope, hooksScope)))
+		}
+		if s.Dead > 0 {
+			found = append(found, doctor.Warning(fmt.Sprintf("%s of webhook %q dead: nobody tries to tell it any more", doctor.Count(s.Dead, "event is", "events are"), w.Name),
+				fmt.Sprintf("look at them with \"conch webhooks list --dead %s\", and have them told again with \"conch webhooks replay %s --dead\"", w.Name, w.Name)))
+		}
+	}
+	if len(found) == 0 && len(all) > 0 {
+		found = []doctor.Finding{doctor.Well("no receiver of webhooks is behind")}
+	}
+	return doctor.About("webhooks", found...)
 }

@@ -39,10 +39,8 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 			}
 		})
 	}
-	keys, claimed := newKeyring(), map[accountID]string{}
-	if len(accounts) > 0 {
-		claimed = claims(ctx, c)
-	}
+	keys := newKeyring()
+	claimed, told := recorded(ctx, c, section)
 	for i, a := range section.accounts {
 		asking.Go(func() {
 			accounts[i].Account, accounts[i].claimed = a, claimed[a.id()]
@@ -53,7 +51,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 		})
 	}
 	asking.Wait()
-	return judge(c, chains, accounts)
+	return append(judge(c, chains, accounts), judgeWebhooks(section.webhooks, told)...)
 }
 
 // endpoints returns every endpoint of every chain, to be checked one by one.
@@ -113,19 +111,20 @@ func signs(ctx context.Context, keys *keyring, a Account) error {
 	return connection.Close()
 }
 
-// claims returns the scope of each account in the database. Other checks report its errors.
-func claims(ctx context.Context, cfg config.Config) map[accountID]string {
-	found := map[accountID]string{}
-	if cfg.Node.Standalone {
-		return found
+// recorded returns the scope of each account, and how the receivers of webhooks are, as the database has it. Other checks report its errors.
+func recorded(ctx context.Context, cfg config.Config, s *Section) (claimed map[accountID]string, told []pgstore.HookState) {
+	claimed = map[accountID]string{}
+	if cfg.Node.Standalone || len(s.accounts)+len(s.webhooks) == 0 {
+		return claimed, nil
 	}
 	db, err := pgstore.Open(ctx, cfg.Database.Connection(" doctor"), 1)
 	if err != nil {
-		return found
+		return claimed, nil
 	}
 	defer db.Close()
 	ctx, cancel := context.WithTimeout(ctx, factPatience)
 	defer cancel()
-	_ = db.Claims(ctx, func(id string, account chain.Account, scope string) { found[accountID{id, account}] = scope })
-	return found
+	_ = db.Claims(ctx, func(id string, account chain.Account, scope string) { claimed[accountID{id, account}] = scope })
+	told, _ = db.HookStates(ctx)
+	return claimed, told
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/pgstore"
 )
 
 // S17: a send that the gate refuses is logged as a warning and counted.
@@ -167,6 +168,37 @@ func TestFindings(t *testing.T) {
 	}
 	if found := judge(config.Config{Node: config.Node{Standalone: true}}, nil, account(paying{})); slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Check == "claims" }) {
 		t.Errorf("in standalone mode: got %+v, want no finding about claims", found)
+	}
+}
+
+// Of each receiver of webhooks the doctor says that it takes nothing, that nobody tells it, and what is dead.
+func TestFindingsAboutWebhooks(t *testing.T) {
+	t.Parallel()
+	shop, since := []Webhook{{Name: "shop"}}, time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC)
+	for name, c := range map[string]struct {
+		state pgstore.HookState
+		says  []string // of each finding
+	}{
+		"well":              {pgstore.HookState{Name: "shop", Behind: time.Minute}, []string{"no receiver"}},
+		"it takes nothing":  {pgstore.HookState{Name: "shop", Failing: since, Why: "503\u202e", Waiting: 7, Behind: time.Hour}, []string{`since 2026-11-30T01:02:03Z: 503\u202e; 7 of its events`}},
+		"nobody tells it":   {pgstore.HookState{Name: "shop", Behind: time.Hour}, []string{"1h0m0s ago conch status webhooks"}},
+		"dead ones as well": {pgstore.HookState{Name: "shop", Failing: since, Dead: 1}, []string{"takes nothing", `1 event is of webhook "shop" dead conch webhooks list --dead shop conch webhooks replay shop --dead`}},
+		"another one":       {pgstore.HookState{Name: "gone", Dead: 9}, []string{"no receiver"}},
+	} {
+		found := judgeWebhooks(shop, []pgstore.HookState{c.state})
+		if len(found) != len(c.says) {
+			t.Fatalf("%s: got %+v", name, found)
+		}
+		for i, f := range found {
+			for _, word := range strings.Fields(c.says[i]) {
+				if !strings.Contains(f.Detail+" "+f.Remedy, word) || f.Check != "webhooks" {
+					t.Errorf("%s: got %+v, want %q in it", name, f, word)
+				}
+			}
+		}
+	}
+	if found := judgeWebhooks(nil, []pgstore.HookState{{Name: "gone", Dead: 9}}); len(found) > 0 {
+		t.Errorf("without a receiver: %+v", found)
 	}
 }
 
