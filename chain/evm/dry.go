@@ -69,11 +69,11 @@ func (c *Chain) tryOut(f facts, q quote, from chain.Account, call chain.Call, an
 	}
 	m := q.market(c.cfg.MinTip, map[string]estimate{callKey(from, call): e})
 	gas, fault = m.gasLimit(f, chain.Draft{Account: from, Call: call}, call)
-	if has := q.balances[from]; fault == nil && call.Value != nil && call.Value.Cmp(has) > 0 { // not every node looks at that
-		fault = fmt.Errorf("%w: it transfers %v wei, and the account has %v", chain.ErrFunds, call.Value, has)
-	}
 	if fault == nil && e.err != nil { // of a call with its own gas
 		fault = m.estimateError(e, from, call)
+	}
+	if has := q.balances[from]; fault == nil && call.Value != nil && call.Value.Cmp(has) > 0 { // not every node looks at that
+		fault = fmt.Errorf("%w: it transfers %v wei, and the account has %v", chain.ErrFunds, call.Value, has)
 	}
 	return gas, fault
 }
