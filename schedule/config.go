@@ -31,13 +31,13 @@ const (
 )
 
 // HasNUL reports whether a text of JSON has NUL, which Postgres cannot store.
-func HasNUL(json string) bool {
+func HasNUL(text string) bool {
 	for at := 0; ; at += 2 { // an escape has two bytes or more
-		next := strings.IndexByte(json[min(at, len(json)):], '\\')
+		next := strings.IndexByte(text[min(at, len(text)):], '\\')
 		if next < 0 {
 			return false
 		}
-		if at += next; strings.HasPrefix(json[at:], `\u0000`) {
+		if at += next; strings.HasPrefix(text[at:], `\u0000`) {
 			return true
 		}
 	}

@@ -80,7 +80,7 @@ func (x *External) Sign(ctx context.Context, tx *types.Transaction) (*types.Tran
 
 // fault says of which kind an error of the endpoint is.
 func (x *External) fault(err error) error {
-	f := &keyservice.Fault{Kind: keyservice.Refused, Service: x.String(), Detail: err.Error(), Cause: err}
+	f := &keyservice.FaultError{Kind: keyservice.Refused, Service: x.String(), Detail: err.Error(), Cause: err}
 	if _, slow := limited(err); slow {
 		f.Kind = keyservice.Throttled
 	} else if errors.Is(err, chain.ErrUnreachable) {

@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -85,7 +86,7 @@ func (l *lull) note(ctx context.Context, began, limit time.Time, err error) (aga
 			l.fault, l.shut, l.pauses = nil, false, pause.Growing{}
 		}
 		return false
-	case !is, l.single && kind == keyservice.Refused, ctx.Err() != nil && context.Cause(ctx) == context.Canceled:
+	case !is, l.single && kind == keyservice.Refused, ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
 		return false // it is about this signature alone, or about this caller
 	}
 	if l.fault == nil || began.After(l.since) { // of all that were asked at once, the first says it

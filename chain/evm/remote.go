@@ -16,7 +16,7 @@ import (
 )
 
 // KeyService keeps a key of secp256k1 and signs hashes with it. Its methods are safe for concurrent use. Errors are
-// *keyservice.Fault. Packages below chain/keyservice have some.
+// *keyservice.FaultError. Packages below chain/keyservice have some.
 type KeyService interface {
 	fmt.Stringer // names the service and the key, without a secret
 	// PublicKey returns the key in DER, as SubjectPublicKeyInfo of X.509.
@@ -29,7 +29,7 @@ type KeyService interface {
 // that it trusts the service with the key and nothing else: an answer by another key is refused.
 //
 // As many signatures as Prepare asks for are made side by side. A service that throttles is asked again after pauses, one that
-// does not answer too; see [keyservice.Fault]. Signing then fails with chain.ErrKey, after some seconds at most.
+// does not answer too; see [keyservice.FaultError]. Signing then fails with chain.ErrKey, after some seconds at most.
 type Remote struct {
 	account chain.Account
 	service KeyService
@@ -170,7 +170,7 @@ func (r *Remote) complete(hash, der []byte) ([]byte, error) {
 func inOrder(n *big.Int) bool { return n.Sign() > 0 && n.Cmp(order) < 0 }
 
 func (r *Remote) fault(kind keyservice.Kind, detail string) error {
-	return &keyservice.Fault{Kind: kind, Service: r.service.String(), Detail: detail}
+	return &keyservice.FaultError{Kind: kind, Service: r.service.String(), Detail: detail}
 }
 
 // named makes a fault of an error that is none.
@@ -178,7 +178,7 @@ func (r *Remote) named(err error) error {
 	if _, is := keyservice.KindOf(err); is {
 		return err
 	}
-	return &keyservice.Fault{Kind: keyservice.Refused, Service: r.service.String(), Detail: err.Error(), Cause: err}
+	return &keyservice.FaultError{Kind: keyservice.Refused, Service: r.service.String(), Detail: err.Error(), Cause: err}
 }
 
 // String names the account and the service.

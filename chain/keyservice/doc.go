@@ -7,7 +7,7 @@
 //
 // # Failures
 //
-// Every failure is a [Fault], and wraps chain.ErrKey: the transaction waits with its place, nothing is lost, and an alarm names
+// Every failure is a [FaultError], and wraps chain.ErrKey: the transaction waits with its place, nothing is lost, and an alarm names
 // the service. No failure ends a transaction or moves it to another nonce. Faults that [Fault.Passes] go by themselves; the others
 // want a person.
 //

@@ -37,8 +37,8 @@ var words = map[Kind]string{
 	Foreign:   "has the key of another account: correct the key or the address",
 }
 
-// Fault is why a service did not sign. It wraps chain.ErrKey.
-type Fault struct {
+// FaultError is why a service did not sign. It wraps chain.ErrKey.
+type FaultError struct {
 	Kind    Kind
 	Service string // names the service and its key, without a secret
 	Detail  string // such as the code of its answer; optional
@@ -46,7 +46,7 @@ type Fault struct {
 }
 
 // Error names the service, and says what to do.
-func (f *Fault) Error() string {
+func (f *FaultError) Error() string {
 	said := fmt.Sprintf("%v: %s %s", chain.ErrKey, f.Service, words[f.Kind])
 	if f.Detail != "" {
 		said += " (" + f.Detail + ")"
@@ -55,7 +55,7 @@ func (f *Fault) Error() string {
 }
 
 // Unwrap returns chain.ErrKey and the cause.
-func (f *Fault) Unwrap() []error {
+func (f *FaultError) Unwrap() []error {
 	if f.Cause == nil {
 		return []error{chain.ErrKey}
 	}
@@ -63,11 +63,11 @@ func (f *Fault) Unwrap() []error {
 }
 
 // Passes reports whether the fault may go without a change to the configuration, the rights or the key.
-func (f *Fault) Passes() bool { return f.Kind == Throttled || f.Kind == Away }
+func (f *FaultError) Passes() bool { return f.Kind == Throttled || f.Kind == Away }
 
 // KindOf returns the kind of a fault in err, false if there is none.
 func KindOf(err error) (Kind, bool) {
-	f, is := errors.AsType[*Fault](err)
+	f, is := errors.AsType[*FaultError](err)
 	if !is {
 		return 0, false
 	}
@@ -75,8 +75,8 @@ func KindOf(err error) (Kind, bool) {
 }
 
 // Of returns a fault of a service for a call that ended without an answer. It quotes nothing of err, whose text may have a URL.
-func Of(service string, err error) *Fault {
-	f := &Fault{Kind: Away, Service: service, Detail: "no connection"}
+func Of(service string, err error) *FaultError {
+	f := &FaultError{Kind: Away, Service: service, Detail: "no connection"}
 	timeout, is := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, context.Canceled):

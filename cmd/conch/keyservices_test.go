@@ -114,10 +114,10 @@ func TestKeysOfServices(t *testing.T) {
 	t.Parallel()
 	for i, p := range keepers {
 		t.Run(string(p), func(t *testing.T) {
+			t.Parallel()
 			if i > 0 {
 				runtest.LongRun(t)
 			}
-			t.Parallel()
 			db, chain := migrated(t), startDevnode(t)
 			s, env := keeperOf(t, p)
 			n := prepareDaemon(t, "n1", db.URL, "")

@@ -154,9 +154,9 @@ func told(name, before string, now transaction) (outcome string) {
 	if before != "" && outcome != before {
 		say("back", name, "it was "+before)
 	}
-	switch {
-	case outcome == before || outcome == "":
-	case outcome == "succeeded":
+	switch outcome {
+	case before, "":
+	case "succeeded":
 		say("paid", name, *now.Hash)
 	default:
 		say("failed", name, outcome+" "+now.Why+now.Revert.Reason+now.Revert.Unknown)
@@ -179,7 +179,10 @@ var client = http.Client{Timeout: 20 * time.Second}
 func ask(method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
-		text, _ = json.Marshal(body)
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
 	}
 	for {
 		doubt, pause := once(method, path, text, into)

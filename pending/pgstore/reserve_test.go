@@ -94,8 +94,8 @@ func over(err error) *pgstore.LimitError {
 type race struct {
 	*treasury
 
-	counted, each pgstore.Policy
-	latest        atomic.Pointer[pgstore.Policy] // the last policy for a transaction's value that was surely written before it was read
+	counted pgstore.Policy
+	latest  atomic.Pointer[pgstore.Policy] // the last policy for a transaction's value that was surely written before it was read
 
 	asked, accepted, value, coins, many, late, faults atomic.Int64
 }

@@ -124,7 +124,7 @@ func (s *Service) identify(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return keyservice.Of(s.shown, ctx.Err())
 	}
-	return &keyservice.Fault{Kind: keyservice.Denied, Service: s.shown, Detail: "no credentials are found"}
+	return &keyservice.FaultError{Kind: keyservice.Denied, Service: s.shown, Detail: "no credentials are found"}
 }
 
 var kinds = map[string]keyservice.Kind{
@@ -157,7 +157,7 @@ func (s *Service) fault(err error) error {
 	if !answered || response.HTTPStatusCode() == 0 {
 		return keyservice.Of(s.shown, err)
 	}
-	f := &keyservice.Fault{Kind: keyservice.OfStatus(response.HTTPStatusCode()), Service: s.shown, Detail: fmt.Sprintf("HTTP %d", response.HTTPStatusCode())}
+	f := &keyservice.FaultError{Kind: keyservice.OfStatus(response.HTTPStatusCode()), Service: s.shown, Detail: fmt.Sprintf("HTTP %d", response.HTTPStatusCode())}
 	if !spoken {
 		return f
 	}

@@ -114,7 +114,7 @@ func sum(text []byte) string {
 }
 
 func (s *Service) garbled() error {
-	return &keyservice.Fault{Kind: keyservice.Away, Service: s.shown, Detail: "its answer was damaged on its way"}
+	return &keyservice.FaultError{Kind: keyservice.Away, Service: s.shown, Detail: "its answer was damaged on its way"}
 }
 
 var kinds = map[string]keyservice.Kind{
@@ -146,7 +146,7 @@ func (s *Service) ask(ctx context.Context, method, path string, body, to any) er
 	}
 	var said struct{ Error struct{ Status string } }
 	_ = json.Unmarshal(answer.Body, &said)
-	f := &keyservice.Fault{Kind: keyservice.OfStatus(answer.Status), Service: s.shown, Detail: "HTTP " + strconv.Itoa(answer.Status)}
+	f := &keyservice.FaultError{Kind: keyservice.OfStatus(answer.Status), Service: s.shown, Detail: "HTTP " + strconv.Itoa(answer.Status)}
 	if kind, known := kinds[said.Error.Status]; known {
 		f.Kind, f.Detail = kind, strings.ToUpper(keyservice.Code(said.Error.Status))
 	}

@@ -40,7 +40,8 @@ func (t *tokens) get(ctx context.Context, shown string) (string, error) {
 		if got.Err != nil {
 			return "", faultOf(shown, got.Err)
 		}
-		return got.Val.(string), nil
+		token, _ := got.Val.(string) // as fetch returns it
+		return token, nil
 	}
 }
 

@@ -89,7 +89,7 @@ func (a aws) answer(s *StandIn, w http.ResponseWriter, r *http.Request, body []b
 	case "TrentService.GetPublicKey":
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(map[string]any{"KeyId": s.Name, "KeySpec": "ECC_SECG_P256K1", "KeyUsage": "SIGN_VERIFY", "PublicKey": s.key.Public, "SigningAlgorithms": []string{"ECDSA_SHA_256"}})
+		answer(w, map[string]any{"KeyId": s.Name, "KeySpec": "ECC_SECG_P256K1", "KeyUsage": "SIGN_VERIFY", "PublicKey": s.key.Public, "SigningAlgorithms": []string{"ECDSA_SHA_256"}})
 	case "TrentService.Sign":
 		if asked.MessageType != "DIGEST" || asked.SigningAlgorithm != "ECDSA_SHA_256" || len(asked.Message) != 32 {
 			s.complain("what is asked for is not a signature of a hash: " + string(body))
@@ -101,7 +101,7 @@ func (a aws) answer(s *StandIn, w http.ResponseWriter, r *http.Request, body []b
 			a.fail(w, keyservice.Throttled, "")
 			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"KeyId": s.Name, "Signature": signature, "SigningAlgorithm": "ECDSA_SHA_256"})
+		answer(w, map[string]any{"KeyId": s.Name, "Signature": signature, "SigningAlgorithm": "ECDSA_SHA_256"})
 	default:
 		s.complain("there is no such operation: " + r.Header.Get("X-Amz-Target"))
 		w.WriteHeader(http.StatusBadRequest)
@@ -118,5 +118,5 @@ func (aws) fail(w http.ResponseWriter, kind keyservice.Kind, text string) {
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"__type": code, "message": text})
+	answer(w, map[string]string{"__type": code, "message": text})
 }

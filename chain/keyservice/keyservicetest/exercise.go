@@ -25,8 +25,8 @@ type Service interface {
 const atOnce = 32
 
 // opaque is a key whose signatures only the test understands: a client passes them on.
-func opaque(name string) Key {
-	return Key{Public: []byte("public " + name), Sign: func(hash []byte) []byte { return append([]byte(name), hash...) }}
+func opaque() Key {
+	return Key{Public: []byte("public a"), Sign: func(hash []byte) []byte { return append([]byte("a"), hash...) }}
 }
 
 // Exercise runs the suite: what a client returns, what each failure is called, and that no error shows a secret.
@@ -39,7 +39,7 @@ func Exercise(t *testing.T, p Provider, open func(t *testing.T, s *StandIn) Serv
 
 func signs(t *testing.T, p Provider, open func(t *testing.T, s *StandIn) Service) {
 	t.Parallel()
-	s := Start(t, p, opaque("a"))
+	s := Start(t, p, opaque())
 	c := open(t, s)
 	key, err := c.PublicKey(t.Context())
 	if err != nil || string(key) != "public a" {
@@ -60,7 +60,7 @@ func signs(t *testing.T, p Provider, open func(t *testing.T, s *StandIn) Service
 
 func faults(t *testing.T, p Provider, open func(t *testing.T, s *StandIn) Service) {
 	t.Parallel()
-	s := Start(t, p, opaque("a"))
+	s := Start(t, p, opaque())
 	c := open(t, s)
 	kinds := []keyservice.Kind{keyservice.Throttled, keyservice.Away, keyservice.Denied, keyservice.Disabled, keyservice.Missing, keyservice.Refused}
 	if p != Google { // it has no code of its own for that
@@ -90,7 +90,7 @@ func faults(t *testing.T, p Provider, open func(t *testing.T, s *StandIn) Servic
 // judge looks at an error.
 func judge(t *testing.T, c Service, err error, want keyservice.Kind) {
 	t.Helper()
-	f, is := errors.AsType[*keyservice.Fault](err)
+	f, is := errors.AsType[*keyservice.FaultError](err)
 	if !is || f.Kind != want || !errors.Is(err, chain.ErrKey) || !strings.Contains(err.Error(), c.String()) {
 		t.Errorf("got error %v, want a fault of kind %d that names %s", err, want, c)
 		return
@@ -110,7 +110,7 @@ func judge(t *testing.T, c Service, err error, want keyservice.Kind) {
 // Signatures of several transactions are made at once: the stand-in lets none go before all are asked for.
 func sideBySide(t *testing.T, p Provider, open func(t *testing.T, s *StandIn) Service) {
 	t.Parallel()
-	s := Start(t, p, opaque("a"))
+	s := Start(t, p, opaque())
 	c := open(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -129,14 +129,14 @@ func sideBySide(t *testing.T, p Provider, open func(t *testing.T, s *StandIn) Se
 // A service that does not answer is left when the caller's time is up, and one that is not there at once.
 func silence(t *testing.T, p Provider, open func(t *testing.T, s *StandIn) Service) {
 	t.Parallel()
-	s := Start(t, p, opaque("a"))
+	s := Start(t, p, opaque())
 	c := open(t, s)
 	s.Hang()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := c.SignHash(ctx, [32]byte{})
 	judge(t, c, err, keyservice.Away)
-	gone := Start(t, p, opaque("a"))
+	gone := Start(t, p, opaque())
 	gone.URL = "http://127.0.0.1:1"
 	if p == Google {
 		gone.account.url = gone.URL

@@ -40,7 +40,7 @@ func (g google) answer(s *StandIn, w http.ResponseWriter, r *http.Request, body 
 		s.mu.Lock()
 		text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: s.key.Public})
 		s.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(map[string]any{"pem": string(text), "algorithm": "EC_SIGN_SECP256K1_SHA256", "pemCrc32c": sum(text), "name": s.Name, "protectionLevel": "HSM"})
+		answer(w, map[string]any{"pem": string(text), "algorithm": "EC_SIGN_SECP256K1_SHA256", "pemCrc32c": sum(text), "name": s.Name, "protectionLevel": "HSM"})
 	case "POST /v1/" + s.Name + ":asymmetricSign":
 		var asked struct {
 			Digest       struct{ Sha256 []byte }
@@ -56,7 +56,7 @@ func (g google) answer(s *StandIn, w http.ResponseWriter, r *http.Request, body 
 			g.fail(w, keyservice.Throttled, "")
 			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"signature": signature, "signatureCrc32c": sum(signature), "verifiedDigestCrc32c": true, "name": s.Name, "protectionLevel": "HSM"})
+		answer(w, map[string]any{"signature": signature, "signatureCrc32c": sum(signature), "verifiedDigestCrc32c": true, "name": s.Name, "protectionLevel": "HSM"})
 	default:
 		s.complain("there is no such operation: " + r.Method + " " + r.URL.Path)
 		g.fail(w, keyservice.Missing, "")
@@ -74,7 +74,7 @@ func (google) fail(w http.ResponseWriter, kind keyservice.Kind, text string) {
 	}[kind]
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(said.status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": said.status, "message": text, "status": said.code}})
+	answer(w, map[string]any{"error": map[string]any{"code": said.status, "message": text, "status": said.code}})
 }
 
 // account is a service account, to which tokens are given for assertions that its key has signed.
@@ -83,13 +83,13 @@ type account struct {
 	key *rsa.PrivateKey
 }
 
-func newAccount(t testing.TB, url string) *account {
+func newAccount(t testing.TB, at string) *account {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &account{url: url, key: key}
+	return &account{url: at, key: key}
 }
 
 // ServiceAccount returns a file of credentials that the stand-in for Google takes.
@@ -110,10 +110,10 @@ func (a *account) serve(w http.ResponseWriter, body []byte) {
 		hash := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
 		signature, _ := base64.RawURLEncoding.DecodeString(parts[2])
 		if rsa.VerifyPKCS1v15(&a.key.PublicKey, crypto.SHA256, hash[:], signature) == nil {
-			_ = json.NewEncoder(w).Encode(map[string]any{"access_token": Token, "token_type": "Bearer", "expires_in": 3600})
+			answer(w, map[string]any{"access_token": Token, "token_type": "Bearer", "expires_in": 3600})
 			return
 		}
 	}
 	w.WriteHeader(http.StatusBadRequest)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": "invalid_grant", "error_description": form.Get("assertion")})
+	answer(w, map[string]string{"error": "invalid_grant", "error_description": form.Get("assertion")})
 }

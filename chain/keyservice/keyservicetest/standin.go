@@ -1,6 +1,7 @@
 package keyservicetest
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -32,7 +33,7 @@ type Key struct {
 // Secrets that a stand-in takes. No error may show one of them.
 const (
 	AccessKey = "AKIASTANDIN000000000"
-	SecretKey = "hunter2-aws-secret-key"
+	SecretKey = "hunter2-aws-secret-key" //nolint:gosec // of a stand-in
 	Session   = "hunter2-aws-session-token"
 	Token     = "hunter2-token"
 	Namespace = "shop"
@@ -225,4 +226,13 @@ type dialect interface {
 	verify(s *StandIn, r *http.Request, body []byte) string
 	answer(s *StandIn, w http.ResponseWriter, r *http.Request, body []byte)
 	fail(w http.ResponseWriter, kind keyservice.Kind, text string)
+}
+
+// answer writes an answer as JSON.
+func answer(w http.ResponseWriter, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // cannot happen: texts and numbers
+	}
+	_, _ = w.Write(text)
 }

@@ -26,7 +26,7 @@ func (v vault) answer(s *StandIn, w http.ResponseWriter, r *http.Request, body [
 		s.mu.Lock()
 		text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: s.key.Public})
 		s.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{
+		answer(w, map[string]any{"data": map[string]any{
 			"type": "ecdsa-secp256k1", "latest_version": 2, "supports_signing": true,
 			"keys": map[string]any{"1": map[string]string{"public_key": "old"}, "2": map[string]string{"public_key": string(text)}},
 		}})
@@ -46,7 +46,7 @@ func (v vault) answer(s *StandIn, w http.ResponseWriter, r *http.Request, body [
 			v.fail(w, keyservice.Throttled, "")
 			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{"signature": "vault:v2:" + base64.StdEncoding.EncodeToString(signature), "key_version": 2}})
+		answer(w, map[string]any{"data": map[string]any{"signature": "vault:v2:" + base64.StdEncoding.EncodeToString(signature), "key_version": 2}})
 	default:
 		s.complain("there is no such operation: " + r.Method + " " + r.URL.Path)
 		v.fail(w, keyservice.Missing, "")
@@ -64,5 +64,5 @@ func (vault) fail(w http.ResponseWriter, kind keyservice.Kind, text string) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string][]string{"errors": {why, text}})
+	answer(w, map[string][]string{"errors": {why, text}})
 }

@@ -126,7 +126,7 @@ func (s *Service) PublicKey(ctx context.Context) ([]byte, error) {
 	}
 	newest := key.Keys[strconv.Itoa(key.Latest)].PublicKey
 	if newest == "" {
-		return nil, &keyservice.Fault{Kind: keyservice.Unfit, Service: s.shown, Detail: "it has no public key; its type is " + keyservice.Code(strings.ReplaceAll(key.Type, "-", "_"))}
+		return nil, &keyservice.FaultError{Kind: keyservice.Unfit, Service: s.shown, Detail: "it has no public key; its type is " + keyservice.Code(strings.ReplaceAll(key.Type, "-", "_"))}
 	}
 	return rest.PublicKey(s.shown, newest)
 }
@@ -153,14 +153,14 @@ func (s *Service) SignHash(ctx context.Context, hash [32]byte) ([]byte, error) {
 func (s *Service) ask(ctx context.Context, method, path string, body, data any) error {
 	header, err := s.header()
 	if err != nil {
-		return &keyservice.Fault{Kind: keyservice.Denied, Service: s.shown, Detail: "its token cannot be read"}
+		return &keyservice.FaultError{Kind: keyservice.Denied, Service: s.shown, Detail: "its token cannot be read"}
 	}
 	answer, err := rest.Ask(ctx, s.client, s.shown, method, s.at+path, header, body)
 	if err != nil {
 		return err
 	}
 	if answer.Status != http.StatusOK {
-		return &keyservice.Fault{Kind: s.kind(answer), Service: s.shown, Detail: "HTTP " + strconv.Itoa(answer.Status)}
+		return &keyservice.FaultError{Kind: s.kind(answer), Service: s.shown, Detail: "HTTP " + strconv.Itoa(answer.Status)}
 	}
 	if json.Unmarshal(answer.Body, &struct {
 		Data any `json:"data"`

@@ -43,7 +43,7 @@ func (p *Pools) Rehearse(ctx context.Context, many int, play Rehearsal) error {
 		if err != nil || conn == nil {
 			return err
 		}
-		defer conn.Release() //nolint:revive // once all have rehearsed: one that is free now would be had again
+		defer conn.Release() // once all have rehearsed: one that is free now would be had again
 		marks := conn.Conn().PgConn().CustomData()
 		if _, done := marks[rehearsed]; done {
 			continue

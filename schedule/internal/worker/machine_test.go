@@ -171,7 +171,7 @@ func TestFloor(t *testing.T) {
 		t.Errorf("it takes from %s on, want %s", got, want)
 	}
 	due := func(at time.Time) worker.Taken {
-		out := jobs(int64(at.Unix()))
+		out := jobs(at.Unix())
 		out.Jobs[0].Due = at
 		return out
 	}

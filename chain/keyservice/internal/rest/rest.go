@@ -39,19 +39,19 @@ type Answer struct {
 }
 
 // Ask sends a request with a body of JSON, none if it is nil, and returns the answer, whatever its status is. The error is a
-// *keyservice.Fault without a secret.
+// *keyservice.FaultError without a secret.
 func Ask(ctx context.Context, client *http.Client, service, method, url string, header http.Header, body any) (Answer, error) {
 	var sent io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return Answer{}, &keyservice.Fault{Kind: keyservice.Refused, Service: service, Detail: "the request cannot be written"}
+			return Answer{}, &keyservice.FaultError{Kind: keyservice.Refused, Service: service, Detail: "the request cannot be written"}
 		}
 		sent = bytes.NewReader(text)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, url, sent)
 	if err != nil {
-		return Answer{}, &keyservice.Fault{Kind: keyservice.Refused, Service: service, Detail: "its address cannot be read"}
+		return Answer{}, &keyservice.FaultError{Kind: keyservice.Refused, Service: service, Detail: "its address cannot be read"}
 	}
 	r.Header = header.Clone()
 	r.Header.Set("Content-Type", "application/json")
@@ -69,7 +69,7 @@ func Ask(ctx context.Context, client *http.Client, service, method, url string, 
 
 // Unread is the fault of a service whose answer is not what its documentation says.
 func Unread(service, what string) error {
-	return &keyservice.Fault{Kind: keyservice.Refused, Service: service, Detail: "its answer has no " + what + " that can be read"}
+	return &keyservice.FaultError{Kind: keyservice.Refused, Service: service, Detail: "its answer has no " + what + " that can be read"}
 }
 
 // PublicKey returns the bytes of a public key in PEM.

@@ -220,6 +220,9 @@ func (t *timetable) leaderDeaths(ctx context.Context, r *Report) error {
 		return err
 	}
 	all, after, missed := lateness(runs, heard, kills)
+	if len(all) == 0 || len(after) == 0 {
+		return fmt.Errorf("of %d times that have a row nothing was heard", len(runs))
+	}
 	r.add("leader_killed_samples", float64(len(kills)), "kills")
 	r.add("leader_killed_missed", float64(missed), "times")
 	r.spread("leader_killed_due_to_committed", all, nil)

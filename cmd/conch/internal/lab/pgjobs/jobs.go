@@ -161,7 +161,8 @@ func (d *Tables) Listen(ctx context.Context, tell func(queue string, at time.Tim
 			}
 			return err
 		}
-		tell(n.Payload, time.Now())
+		_, queue, _ := strings.Cut(n.Payload, " ") // behind the second since when it has any
+		tell(queue, time.Now())
 	}
 }
 

@@ -40,16 +40,78 @@ use a database, so --db has no effect.`,
 	}, a.txSend(), a.txShow(), a.txList(), a.txCancel(), a.txAccounts())
 }
 
+// sending is what a command that sends is told.
+type sending struct {
+	*shell
+
+	request   requestBody
+	wish      wishFlags
+	wait, dry bool
+	until     string
+}
+
 func (a *shell) txSend() *cobra.Command {
-	request := requestBody{Value: new(string)}
-	var wait bool
-	var until string
-	var wish wishFlags
-	var dry bool
+	s := &sending{shell: a, request: requestBody{Value: new(string)}}
 	cmd := &cobra.Command{
-		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX | --function SIGNATURE ARGUMENT...]",
-		Short: "have a transaction sent, once",
-		Long: `send gives a transaction to a node and prints its ID. A command with the same --key is the
+		Use:     "send --account NAME --to ADDRESS [--value N] [--data HEX | --function SIGNATURE ARGUMENT...]",
+		Short:   "have a transaction sent, once",
+		Long:    sendLong,
+		Example: sendExample,
+		Args:    cobra.ArbitraryArgs,
+	}
+	flags := cmd.Flags()
+	s.wish.add(cmd, &s.request)
+	flags.StringVar(&s.request.Account, "account", "", "`name` or address of the account that sends")
+	flags.StringVar(&s.request.To, "to", "", "`address` to call; without it --data creates a contract")
+	flags.StringVar(s.request.Value, "value", "0", "`amount` in the chain's smallest unit")
+	flags.StringVar(&s.request.Data, "data", "", "input of the call, as `hex` digits after 0x")
+	flags.Uint64Var(&s.request.Gas, "gas", 0, "gas limit; 0 has it estimated")
+	flags.StringVar(&s.request.Key, "key", "", "your own name for the transaction: it is sent once, however often you repeat the command")
+	flags.BoolVar(&s.dry, "dry-run", false, "send nothing, and print what would become of it: what the policy, the contract and the fees say")
+	waitFlags(cmd, &s.wait, &s.until)
+	return a.Asks(cmd, func() error { return s.check(cmd) }, func(ctx context.Context, c *cli.Client, _ []string) error { return s.run(ctx, c) })
+}
+
+func (s *sending) check(cmd *cobra.Command) error {
+	if err := checkUntil(cmd, s.wait, s.until); err != nil {
+		return err
+	}
+	if err := s.wish.complete(&s.request, cmd.Flags().Args(), time.Now()); err != nil {
+		return err
+	}
+	switch many := s.wish.file != ""; {
+	case many && s.dry:
+		return cli.Usagef("--dry-run tries one transaction out: leave --file out, and try each of its elements")
+	case many && s.wait:
+		return cli.Usagef("--wait follows one transaction: leave it out, and follow each ID with \"conch tx show ID --wait\"")
+	case s.dry && s.wait:
+		return cli.Usagef("--dry-run sends nothing that --wait could wait for")
+	case !many && s.request.Account == "":
+		return cli.Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
+	}
+	return nil
+}
+
+func (s *sending) run(ctx context.Context, c *cli.Client) error {
+	switch {
+	case s.wish.file != "":
+		return s.sendBatch(ctx, c, s.wish.file, s.request.Account, s.request.Key)
+	case s.dry:
+		return s.dryRun(ctx, c, s.request)
+	}
+	s.request.Key = cli.NewKey(s.request.Key)
+	id, err := s.Sends(ctx, c, s.wait, pathTransactions, s.request.Key, s.request)
+	switch {
+	case err != nil:
+		return err
+	case s.wait:
+		return s.await(ctx, c, id, s.until)
+	}
+	return s.Accepted(id)
+}
+
+const (
+	sendLong = `send gives a transaction to a node and prints its ID. A command with the same --key is the
 same transaction, even if the first had no answer. Without --key, send makes a key and
 prints it if no answer came. A script that may be killed should set --key.
 With --wait it returns when the transaction is final: with 0 if it is done, with 1 if it
@@ -68,65 +130,16 @@ once a transaction that does nothing has its nonce for good.
 API's document has it, and has an idempotency_key, or gets --key and its place as one: the
 same command again sends nothing twice. It prints their IDs.
 With --dry-run nothing is sent: it prints what would become of the transaction now, and
-returns 1 if it would be refused, if its call fails, or if that is not known.`,
-		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
+returns 1 if it would be refused, if its call fails, or if that is not known.`
+	sendExample = `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --dry-run
   id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)
   conch tx send --account payments --to 0x00000000000000000000000000000000000000dd --function 'transfer(address,uint256)' 0x00000000000000000000000000000000000000aa 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000dd --function 'pay((address to, uint256 amount)[] list)' '[{"to":"0x00000000000000000000000000000000000000aa","amount":"5"}]'
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000 --speed fast --max-fee '80 gwei' --valid-until 10m --wait
-  conch tx send --account payments --file payouts.json --key payouts-2026-01`,
-		Args: cobra.ArbitraryArgs,
-	}
-	flags := cmd.Flags()
-	wish.add(cmd, &request)
-	flags.StringVar(&request.Account, "account", "", "`name` or address of the account that sends")
-	flags.StringVar(&request.To, "to", "", "`address` to call; without it --data creates a contract")
-	flags.StringVar(request.Value, "value", "0", "`amount` in the chain's smallest unit")
-	flags.StringVar(&request.Data, "data", "", "input of the call, as `hex` digits after 0x")
-	flags.Uint64Var(&request.Gas, "gas", 0, "gas limit; 0 has it estimated")
-	flags.StringVar(&request.Key, "key", "", "your own name for the transaction: it is sent once, however often you repeat the command")
-	flags.BoolVar(&dry, "dry-run", false, "send nothing, and print what would become of it: what the policy, the contract and the fees say")
-	waitFlags(cmd, &wait, &until)
-	return a.Asks(cmd, func() error {
-		if err := checkUntil(cmd, wait, until); err != nil {
-			return err
-		}
-		if err := wish.complete(&request, cmd.Flags().Args(), time.Now()); err != nil {
-			return err
-		}
-		if wish.file != "" {
-			if wait {
-				return cli.Usagef("--wait follows one transaction: leave it out, and follow each ID with \"conch tx show ID --wait\"")
-			}
-			return nil
-		}
-		if dry && wait {
-			return cli.Usagef("--dry-run sends nothing that --wait could wait for")
-		}
-		if request.Account == "" {
-			return cli.Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
-		}
-		return nil
-	}, func(ctx context.Context, c *cli.Client, _ []string) error {
-		if wish.file != "" {
-			return a.sendBatch(ctx, c, wish.file, request.Account, request.Key)
-		}
-		if dry {
-			return a.dryRun(ctx, c, request)
-		}
-		request.Key = cli.NewKey(request.Key)
-		id, err := a.Sends(ctx, c, wait, pathTransactions, request.Key, request)
-		switch {
-		case err != nil:
-			return err
-		case wait:
-			return a.await(ctx, c, id, until)
-		}
-		return a.Accepted(id)
-	})
-}
+  conch tx send --account payments --file payouts.json --key payouts-2026-01`
+)
 
 // waitFlags adds --wait and --until.
 func waitFlags(cmd *cobra.Command, wait *bool, until *string) {

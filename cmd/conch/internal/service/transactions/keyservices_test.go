@@ -28,7 +28,7 @@ type mute struct{ kind keyservice.Kind }
 func (mute) String() string { return "the service" }
 
 func (m mute) PublicKey(context.Context) ([]byte, error) {
-	return nil, &keyservice.Fault{Kind: m.kind, Service: m.String()}
+	return nil, &keyservice.FaultError{Kind: m.kind, Service: m.String()}
 }
 
 func (m mute) SignHash(ctx context.Context, _ [32]byte) ([]byte, error) { return m.PublicKey(ctx) }

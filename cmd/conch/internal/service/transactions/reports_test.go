@@ -190,7 +190,7 @@ func TestFindingsAboutWebhooks(t *testing.T) {
 			t.Fatalf("%s: got %+v", name, found)
 		}
 		for i, f := range found {
-			for _, word := range strings.Fields(c.says[i]) {
+			for word := range strings.FieldsSeq(c.says[i]) {
 				if !strings.Contains(f.Detail+" "+f.Remedy, word) || f.Check != "webhooks" {
 					t.Errorf("%s: got %+v, want %q in it", name, f, word)
 				}

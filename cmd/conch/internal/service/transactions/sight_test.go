@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -120,7 +121,7 @@ func TestSightIsReadAgain(t *testing.T) {
 	}
 	look := func(only string, fault error) {
 		t.Helper()
-		if got, err := p.sight(t.Context(), "ops", "evm:1", one); got != only || err != fault {
+		if got, err := p.sight(t.Context(), "ops", "evm:1", one); got != only || !errors.Is(err, fault) {
 			t.Errorf("sees only what %q has sent, error %v; want %q, %v", got, err, only, fault)
 		}
 	}
