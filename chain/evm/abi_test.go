@@ -201,7 +201,7 @@ func TestWrongFunctions(t *testing.T) {
 	t.Parallel()
 	for text, says := range map[string]string{
 		"": "is no function", "transfer": "is no function", "(address)": "is no function", "0xa9059cbb": "is no function", "f(": "where a type has to be", "f(address": "where a comma",
-		"f(address,)": "where a type has to be", "f(adress)": `has "adress"`, "f(uint)": "write uint256 for uint", "f(uint7)": "uint7", "f(uint264)": "uint264", "f(bytes33)": "bytes33", "f(bytes0)": "bytes0",
+		"f(address,)": "where a type has to be", "f(adr)": `has "adr"`, "f(uint)": "write uint256 for uint", "f(uint7)": "uint7", "f(uint264)": "uint264", "f(bytes33)": "bytes33", "f(bytes0)": "bytes0",
 		"f(uint256) returns (bool)": "goes on after", "f(uint256[0])": "the size of an array", "f(uint256[-1])": "the size of an array", "f(uint256[5000])": "at most 4096", "f(uint256[99999999999])": "the size of an array",
 		"f(uint256[": "the size of an array", "f(())": "a tuple without parts", "f(function)": "where a type has to be", "f(fixed128x18)": "where a type", "f(mapping(address=>uint256))": "where a type",
 		"f(" + strings.Repeat("(", 9) + "uint8" + strings.Repeat(")", 9) + ")": "in one another", "f(uint8" + strings.Repeat("[]", 9) + ")": "in one another",
