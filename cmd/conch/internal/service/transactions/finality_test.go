@@ -112,12 +112,13 @@ func TestAChainOfUnknownFinalityIsRefused(t *testing.T) {
 func TestALegacyChainIsRefused(t *testing.T) {
 	t.Parallel()
 	whole := endpointAt(t, `"result":`+blockOf(5))
+	own := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // other tests close the idle connections of the default one
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, whole, r.Body)
 		if err != nil {
 			return
 		}
-		answer, err := http.DefaultClient.Do(request)
+		answer, err := own.Do(request)
 		if err != nil {
 			return
 		}
@@ -137,5 +138,4 @@ func TestALegacyChainIsRefused(t *testing.T) {
 	if f := found[0]; f.Status != doctor.Fail || !strings.Contains(f.Detail, "no base fee") || f.Remedy == "" {
 		t.Errorf("doctor: got %+v, want a failure with a remedy", f)
 	}
-	http.DefaultClient.CloseIdleConnections()
 }
