@@ -118,7 +118,7 @@ func (m *machine) found(in found) {
 	under := m.finds.under
 	m.finds.id, m.finds.under = 0, nil
 	if in.Err != nil {
-		m.do(troubled{Err: in.Err}) // the asker has a limit of its own, and asks again
+		m.do(troubled{Err: fmt.Errorf("the newest entry is not known: %w", in.Err)}) // the asker has a limit of its own, and asks again
 		return
 	}
 	if in.Newest < m.finds.at {
