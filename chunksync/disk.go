@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/conchhq/conch/internal/durable"
 )
 
 // disk is the folder of one store:
@@ -52,7 +54,7 @@ func (d disk) do(op, name string, step func() error) error {
 // syncDir makes the names in a folder survive a crash of the machine.
 func (d disk) syncDir(parts ...string) error {
 	folder := d.path(parts...)
-	return d.do("syncdir", filepath.Base(folder), func() error { return syncFolder(folder) })
+	return d.do("syncdir", filepath.Base(folder), func() error { return durable.Folder(folder) })
 }
 
 // replace replaces a file. After an error without sure, a crash may leave the old or the new.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/conchhq/conch/internal/durable"
 )
 
 // refuseForeign refuses a folder with entries of another program, which the store could harm.
@@ -45,9 +47,9 @@ func (d disk) prepare() error {
 		}
 	}
 	// The parent folder may be another user's, who does not let this process open it.
-	parent := syncFolder(filepath.Dir(d.dir))
+	parent := durable.Folder(filepath.Dir(d.dir))
 	if errors.Is(parent, fs.ErrPermission) {
 		parent = nil
 	}
-	return errors.Join(syncFolder(d.dir), parent)
+	return errors.Join(durable.Folder(d.dir), parent)
 }

@@ -9,15 +9,6 @@ import (
 	"syscall"
 )
 
-// syncFolder makes the names in a folder durable. A rename alone is only in memory.
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // lockFolder keeps other processes out until the file is closed or this process ends.
 func lockFolder(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/conchhq/conch/internal/durable"
 )
 
 // An incarnation is a number of starts, or the milliseconds since 1970 if these are more, and chance: two hosts with
@@ -63,37 +64,9 @@ func readIncarnation(file string) (uint64, error) {
 	return last, nil
 }
 
-// writeIncarnation replaces the file, whole or not at all.
+// writeIncarnation has the number on the disk before it returns. A host that loses its power would else start with one that it has had.
 func writeIncarnation(file string, incarnation uint64) error {
-	return replaceIncarnation(file, incarnation, (*os.File).Sync)
-}
-
-// replaceIncarnation has the number on the disk before the file's name leads to it, and the name before it returns. A host that loses its power would
-// else start with a number that it has had, or with an empty file.
-func replaceIncarnation(file string, incarnation uint64, sync func(*os.File) error) (err error) {
-	folder := filepath.Dir(file)
-	draft, err := os.CreateTemp(folder, ".incarnation-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(draft.Name())
-		}
-	}()
-	_, err = fmt.Fprintln(draft, incarnation)
-	if err = errors.Join(err, sync(draft), draft.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(draft.Name(), file); err != nil {
-		return err
-	}
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	_ = sync(f) // some file systems refuse it, and have stored the name all the same
-	return f.Close()
+	return durable.Replace(file, fmt.Appendln(nil, incarnation))
 }
 
 // draw returns 64 random bits.

@@ -160,6 +160,8 @@ func TestCronThatCannotRun(t *testing.T) {
 	if row := c.row(); row != "" || c.runs() != 0 {
 		t.Errorf("the row is %q after %d runs, want none", row, c.runs())
 	}
-	pgtest.Exec(t, c.conn, `DROP FUNCTION conch.slot_begin; DROP TABLE conch.schedule_schema_version`)
+	pgtest.Exec(t, c.conn, `BEGIN; LOCK TABLE conch.slots`)
+	call(t, c.call("a", ran, "--within", "300ms")).refused(t, 69, "within 300ms: tables of conch are locked, so this waited in vain: pid ")
+	pgtest.Exec(t, c.conn, `ROLLBACK; DROP FUNCTION conch.slot_begin; DROP TABLE conch.schedule_schema_version`)
 	call(t, c.call("a", ran)).refused(t, 69, "was not run: ", "conch migrate up")
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // A policy is written, listed with what is left, shown as it is set, and deleted; one with a fault is refused whole.
@@ -47,6 +49,8 @@ func TestPolicies(t *testing.T) {
 	if said := policy("list").done(t); strings.Contains(said, "payout") {
 		t.Errorf("after the deletion list says %q", said)
 	}
+	pgtest.Exec(t, db.Connect(t), `BEGIN; LOCK TABLE conch.pending_policies`)
+	policy("list").refused(t, 1, "tables of conch are locked, so this waited in vain: pid ") // E2: no command waits for ever, nor for nobody
 	wrong := filepath.Join(t.TempDir(), "wrong.json")
 	if err := os.WriteFile(wrong, []byte(`{"token": "a", "chain": "main", "accounts": ["any"], "receivers": [{"to": "0x1"}]}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,9 @@ var common = [][2]string{
 	{"client_min_messages", "'" + hearing + "'"},
 	{"row_security", "'off'"},
 	{"default_transaction_isolation", "'read committed'"},
-	{"jit", "'off'"}, // to compile a statement takes longer than any of conch's
+	{"standard_conforming_strings", "'on'"}, // else pgx sends no value within a text
+	{"datestyle", "'ISO'"},                  // else a time that comes as text is not read
+	{"jit", "'off'"},                        // to compile a statement takes longer than any of conch's
 }
 
 // Limits end the statements of a plain connection; zero leaves what the role or the database has.

@@ -40,7 +40,7 @@ func fromServer(err error) string {
 		}
 		return fmt.Sprintf("the database user lacks a privilege (%s): run deploy/grants.sql as the owner of the schema, or connect as a role that it names", message)
 	case codeTooManyConns:
-		return fmt.Sprintf("%s has no connection left (%s): raise max_connections, or run fewer programs on it", at, message)
+		return fmt.Sprintf("%s has no connection left (%s): raise max_connections, or the limit of the role or the database if it is named here, or run fewer programs on it", at, message)
 	case codeStarting:
 		return fmt.Sprintf("%s is starting up or shutting down (%s): try again in a moment", at, message)
 	case codeCanceled, CodeLockTimeout:

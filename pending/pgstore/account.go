@@ -15,11 +15,8 @@ import (
 func (s *Store) Attempts(ctx context.Context, account chain.Account, index uint64) (all []pending.Attempt, err error) {
 	const of = `SELECT n, hash, fee_max, fee_tip, gas, filler, created_at FROM `
 	const at = ` WHERE chain = $1 AND account = $2 AND nonce = $3`
-	rows, err := s.db.pools.Readers.Query(ctx, of+`conch.pending_attempts`+at+` UNION ALL `+of+`conch.archived_attempts`+at+` ORDER BY n`,
-		s.cfg.Chain, []byte(account), int64(index))
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := s.db.pools.Readers.Query(ctx, of+`conch.pending_attempts`+at+` UNION ALL `+of+`conch.archived_attempts`+at+` ORDER BY n`,
+		s.cfg.Chain, []byte(account), int64(index)) // they have its error
 	var n, gas int64
 	var hash []byte
 	var most, tip pgtype.Numeric

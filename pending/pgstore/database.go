@@ -92,16 +92,13 @@ func (d *Database) Waiting(ctx context.Context, accounts []Account) (waiting []A
 	for i, a := range accounts {
 		ids[i], names[i] = a.Chain, []byte(a.Account)
 	}
-	rows, err := d.pools.Writers.Query(ctx, `
+	rows, _ := d.pools.Writers.Query(ctx, `
 		SELECT a.chain, a.account FROM unnest($1::text[], $2::bytea[]) AS a(chain, account)
 		 CROSS JOIN LATERAL (SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND waits
 		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND cancelling
 		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND put_off AND held_until <= statement_timestamp()
 		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND put_off AND held_until > statement_timestamp() + $3::interval
-		               LIMIT 1) w`, ids, names, rules.LongestPause)
-	if err != nil {
-		return nil, err
-	}
+		               LIMIT 1) w`, ids, names, rules.LongestPause) // they have its error
 	var id string
 	var name []byte
 	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
@@ -113,13 +110,10 @@ func (d *Database) Waiting(ctx context.Context, accounts []Account) (waiting []A
 
 // Claims calls told with the scope of each account.
 func (d *Database) Claims(ctx context.Context, told func(id string, account chain.Account, scope string)) error {
-	rows, err := d.pools.Writers.Query(ctx, `SELECT chain, account, scope FROM conch.pending_accounts`)
-	if err != nil {
-		return err
-	}
+	rows, _ := d.pools.Writers.Query(ctx, `SELECT chain, account, scope FROM conch.pending_accounts`) // they have its error
 	var id, scope string
 	var raw []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &raw, &scope}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&id, &raw, &scope}, func() error {
 		told(id, chain.Account(raw), scope)
 		return nil
 	})

@@ -226,16 +226,13 @@ const (
 
 // waits reads events that are due.
 func (h *Hook) waits(ctx context.Context, t hook.Turn, out *hook.Turned) error {
-	rows, err := h.db.pools.Readers.Query(ctx, waitsDue, h.name, append([]int64{}, t.Without...), t.Waits)
-	if err != nil {
-		return err
-	}
+	rows, _ := h.db.pools.Readers.Query(ctx, waitsDue, h.name, append([]int64{}, t.Without...), t.Waits) // they have its error
 	var id int64
 	var tries int
 	var since float64
 	waits := map[int64]hook.Wait{}
 	var ids []int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &tries, &since}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&id, &tries, &since}, func() error {
 		waits[id] = hook.Wait{Tries: tries, Since: seconds(since)}
 		ids = append(ids, id)
 		return nil
@@ -280,10 +277,7 @@ func (h *Hook) complete(ctx context.Context, events []Event) (all []hook.Event, 
 		ids[i], at[e.ID] = e.ID, i
 		all[i] = hook.Event{Event: e.Event, ID: e.ID, Chain: e.Chain}
 	}
-	rows, err := h.db.pools.Readers.Query(ctx, eventsBehind, h.name, ids)
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := h.db.pools.Readers.Query(ctx, eventsBehind, h.name, ids) // they have its error
 	var id int64
 	var key string
 	var age float64

@@ -30,16 +30,13 @@ type HookState struct {
 
 // HookStates returns how all receivers are that were ever told of an event and are not forgotten.
 func (d *Database) HookStates(ctx context.Context) (all []HookState, err error) {
-	rows, err := d.pools.Readers.Query(ctx, `
+	rows, _ := d.pools.Readers.Query(ctx, `
 		SELECT h.name, coalesce(extract(epoch FROM statement_timestamp() -
 		           (SELECT e.at FROM conch.pending_events e WHERE e.id > h.place AND NOT e.id <@ h.beyond ORDER BY e.id LIMIT 1)), 0)::float8,
 		       (SELECT count(*) FROM (SELECT FROM conch.hook_waits w WHERE w.hook = h.name AND w.dead_at IS NULL LIMIT $1) w),
 		       (SELECT count(*) FROM (SELECT FROM conch.hook_waits w WHERE w.hook = h.name AND w.dead_at IS NOT NULL LIMIT $1) w),
 		       h.failures, h.failing_since, h.why, h.seen_at
-		  FROM conch.hooks h ORDER BY h.name`, MostCounted)
-	if err != nil {
-		return nil, err
-	}
+		  FROM conch.hooks h ORDER BY h.name`, MostCounted) // they have its error
 	var s HookState
 	var behind float64
 	var failing *time.Time
@@ -65,13 +62,10 @@ type DeadEvent struct {
 
 // DeadEvents returns up to most events of a receiver that are dead, the latest first.
 func (d *Database) DeadEvents(ctx context.Context, receiver string, most int) (all []DeadEvent, err error) {
-	rows, err := d.pools.Readers.Query(ctx, `
+	rows, _ := d.pools.Readers.Query(ctx, `
 		SELECT w.event, w.tries, w.dead_at, w.why, e.at, e.chain, e.account, e.intent, e.version, e.kind
 		  FROM (SELECT * FROM conch.hook_waits WHERE hook = $1 AND dead_at IS NOT NULL ORDER BY dead_at DESC, event DESC LIMIT $2) w
-		  JOIN conch.pending_events e ON e.id = w.event ORDER BY w.dead_at DESC, w.event DESC`, receiver, most)
-	if err != nil {
-		return nil, err
-	}
+		  JOIN conch.pending_events e ON e.id = w.event ORDER BY w.dead_at DESC, w.event DESC`, receiver, most) // they have its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (e DeadEvent, err error) {
 		var account []byte
 		var intent pgtype.UUID

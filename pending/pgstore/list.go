@@ -19,10 +19,7 @@ func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, e
 		return nil, context.Cause(ctx)
 	}
 	sql, args := s.selects(f)
-	rows, err := s.db.pools.Readers.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := s.db.pools.Readers.Query(ctx, sql, args...) // they have its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (pending.Record, error) {
 		var bytes int64
 		return scanRecordWith(row, &bytes)

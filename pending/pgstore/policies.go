@@ -60,7 +60,7 @@ func (d *Database) Policies(ctx context.Context) (all []Policy, err error) {
 }
 
 func (d *Database) policies(ctx context.Context, where string, args ...any) (all []Policy, err error) {
-	rows, err := d.pools.Writers.Query(ctx, `
+	rows, _ := d.pools.Writers.Query(ctx, `
 		SELECT p.token, p.chain, p.rules, p.counted, p.most, p.version, n.at, s.spent
 		  FROM conch.pending_policies p,
 		       LATERAL (SELECT pg_catalog.clock_timestamp() AS at) n,
@@ -71,10 +71,7 @@ func (d *Database) policies(ctx context.Context, where string, args ...any) (all
 		                  LEFT JOIN LATERAL (SELECT pg_catalog.sum(r.amount) AS amount FROM conch.pending_returned r
 		                         WHERE r.token = p.token AND r.chain = p.chain AND r.what = w.what AND r.since = d.since) b ON true) s
 		 `+where+`
-		 ORDER BY p.token, p.chain`, args...)
-	if err != nil {
-		return nil, err
-	}
+		 ORDER BY p.token, p.chain`, args...) // they have its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Policy, err error) {
 		var counted []string
 		var most, spent []pgtype.Numeric

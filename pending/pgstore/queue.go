@@ -44,11 +44,8 @@ func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, 
 	if relaxed {
 		sql, args = relaxedQueue, append(args, rules.LongestPause, rules.SavesAfter)
 	}
-	place := map[pending.ID]int64{} // in the order of acceptance
-	rows, err := s.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return q, err
-	}
+	place := map[pending.ID]int64{}            // in the order of acceptance
+	rows, _ := s.pool.Query(ctx, sql, args...) // they have its error
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
 		var saving bool
 		var ready pgtype.Timestamptz

@@ -89,10 +89,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 
 // Get returns an intent and its stored state, or [pending.ErrNotFound]. Any node may call it.
 func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) {
-	rows, err := s.db.pools.Readers.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1)
-	if err != nil {
-		return pending.Record{}, err
-	}
+	rows, _ := s.db.pools.Readers.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1) // they have its error
 	r, err := pgx.CollectExactlyOneRow(rows, scanRecord)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, pending.ErrNotFound

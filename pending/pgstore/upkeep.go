@@ -55,12 +55,9 @@ type Backlog struct {
 
 // Backlogs counts the intents of all chains that wait for a slot, those that are put off too.
 func (d *Database) Backlogs(ctx context.Context) ([]Backlog, error) {
-	rows, err := d.pools.Readers.Query(ctx, `
+	rows, _ := d.pools.Readers.Query(ctx, `
 		SELECT chain, count(*), extract(epoch FROM clock_timestamp() - min(created_at))::float8 FROM (
-		    SELECT chain, created_at FROM conch.intents WHERE waits UNION ALL SELECT chain, created_at FROM conch.intents WHERE put_off) w GROUP BY chain ORDER BY chain`)
-	if err != nil {
-		return nil, err
-	}
+		    SELECT chain, created_at FROM conch.intents WHERE waits UNION ALL SELECT chain, created_at FROM conch.intents WHERE put_off) w GROUP BY chain ORDER BY chain`) // they have its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (b Backlog, err error) {
 		var seconds float64
 		err = row.Scan(&b.Chain, &b.N, &seconds)

@@ -91,10 +91,7 @@ func (s *Store) Attempts(ctx context.Context, contract string, assembled []ledge
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookup)
 	defer cancel()
-	rows, err := s.db.pools.Readers.Query(ctx, attemptsSQL, contract, list(assembled))
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := s.db.pools.Readers.Query(ctx, attemptsSQL, contract, list(assembled)) // they have its error
 	var name, contents []byte
 	_, err = pgx.ForEachRow(rows, []any{&name, &contents}, func() error {
 		w, err := wire.DecodeWhole(contents)

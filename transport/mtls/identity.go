@@ -15,10 +15,10 @@ import (
 	"io/fs"
 	"math/big"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/durable"
 	"github.com/conchhq/conch/internal/expiry"
 	"github.com/conchhq/conch/internal/secretfile"
 )
@@ -69,34 +69,15 @@ func CreateIdentity(file string) (Identity, error) {
 	}
 	i, err := selfSigned(private)
 	if err == nil {
-		err = writeNew(file, pem.EncodeToMemory(&pem.Block{Type: privateType, Bytes: der}))
+		err = durable.Create(file, pem.EncodeToMemory(&pem.Block{Type: privateType, Bytes: der}))
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return i, fmt.Errorf("%s: %w", file, ErrExists)
+	}
+	if err != nil {
+		err = fmt.Errorf("cannot write a key: %w", err)
 	}
 	return i, err
-}
-
-// writeNew writes a file that was not there. A link fails if its name exists, which a rename does not.
-func writeNew(file string, content []byte) (err error) {
-	draft, err := os.CreateTemp(filepath.Dir(file), ".identity-*") // with mode 0600
-	if err != nil {
-		return fmt.Errorf("cannot write a key: %w", err)
-	}
-	defer func() { _ = os.Remove(draft.Name()) }()
-	_, err = draft.Write(content)
-	if err = errors.Join(err, draft.Sync(), draft.Close()); err != nil {
-		return fmt.Errorf("cannot write a key: %w", err)
-	}
-	if err := os.Link(draft.Name(), file); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %w", file, ErrExists)
-	} else if err != nil {
-		return fmt.Errorf("cannot write a key: %w", err)
-	}
-	folder, err := os.Open(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = folder.Close() }()
-	_ = folder.Sync() // some file systems refuse it, and have stored the name all the same
-	return nil
 }
 
 // LoadIdentity reads a private key in PEM (PKCS #8), and its certificate with those that lead to a CA. Without a file of

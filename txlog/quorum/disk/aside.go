@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/conchhq/conch/internal/durable"
 )
 
 // SetAside renames a store, damaged or not, so that a new one can be made in its place, with another id. It returns its new
@@ -43,6 +45,6 @@ func rename(ctx context.Context, path, as string) (string, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
-		return to, syncFolder(filepath.Dir(path))
+		return to, durable.Folder(filepath.Dir(path))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/conchhq/conch/internal/durable"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/store"
 )
@@ -58,7 +59,7 @@ func create(path string) (err error) {
 	if err := os.Link(f.Name(), path); err != nil { // unlike a rename, it takes nobody's place
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return durable.Folder(filepath.Dir(path))
 }
 
 func fill(db *bolt.DB) error {

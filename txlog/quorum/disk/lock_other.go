@@ -12,6 +12,3 @@ func lock(context.Context, *os.File, bool) error { return nil }
 
 // unlock does nothing.
 func unlock(*os.File) error { return nil }
-
-// syncFolder does nothing, since these systems have no such call.
-func syncFolder(string) error { return nil }

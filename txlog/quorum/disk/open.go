@@ -13,6 +13,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/conchhq/conch/internal/durable"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -161,5 +162,5 @@ func (s *Store) mark(what string) {
 	}
 	_, _ = f.WriteString(what)
 	_, _ = f.Sync(), f.Close()
-	_ = syncFolder(filepath.Dir(s.path))
+	_ = durable.Folder(filepath.Dir(s.path))
 }

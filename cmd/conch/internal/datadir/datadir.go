@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/internal/durable"
 )
 
 const (
@@ -111,11 +113,7 @@ func (d *Dir) Write(answer any) error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(d.path, reloadFile)
-	if err := os.WriteFile(name+".new", text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+	return durable.Replace(filepath.Join(d.path, reloadFile), text)
 }
 
 // Read reads the result of the last reload.

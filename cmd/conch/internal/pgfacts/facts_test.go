@@ -164,6 +164,7 @@ func TestSettingsThatDoNotMatter(t *testing.T) {
 	for _, setting := range []string{
 		`default_transaction_isolation = 'serializable'`, `default_transaction_deferrable = on`, `statement_timeout = '2s'`, `lock_timeout = '1ms'`,
 		`idle_in_transaction_session_timeout = '1s'`, `row_security = on`, `search_path = ''`, `client_min_messages = error`,
+		`standard_conforming_strings = off`, `datestyle = 'SQL, DMY'`, `intervalstyle = sql_standard`, `bytea_output = escape`,
 	} {
 		run(t, db.Connect(t), `ALTER ROLE `+role+` SET `+setting)
 	}

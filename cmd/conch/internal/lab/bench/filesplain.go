@@ -13,6 +13,8 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+
+	"github.com/conchhq/conch/internal/durable"
 )
 
 const plainCopies = 3
@@ -97,7 +99,7 @@ func (p *plainServer) store(name string, content io.Reader) error {
 	if _, err := io.CopyBuffer(io.MultiWriter(writers...), content, make([]byte, 1<<20)); err != nil {
 		return err
 	}
-	return inParallel(files, func(i int, f *os.File) error { return durable(f, p.dirs[i], name) })
+	return inParallel(files, func(i int, f *os.File) error { return place(f, p.dirs[i], name) })
 }
 
 func (p *plainServer) relay(ctx context.Context, name string, to *plainServer) error {
@@ -134,16 +136,12 @@ func inParallel[T any](all []T, do func(int, T) error) error {
 	return errors.Join(faults...)
 }
 
-func durable(f *os.File, dir, name string) error {
+func place(f *os.File, dir, name string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), filepath.Join(dir, name)); err != nil {
 		return err
 	}
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return durable.Folder(dir)
 }

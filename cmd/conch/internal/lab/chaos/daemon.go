@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
+	"github.com/conchhq/conch/internal/durable"
 	"github.com/conchhq/conch/internal/fleet"
 )
 
@@ -58,11 +59,7 @@ func (d *daemon) write(lease time.Duration, takeover string, roles []role) error
 	for _, r := range roles {
 		fmt.Fprintf(&b, "[[roles]]\nscope = %q\n%s\n", r.scope, r.work)
 	}
-	next := d.file() + ".next"
-	if err := os.WriteFile(next, []byte(b.String()), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, d.file())
+	return durable.Replace(d.file(), []byte(b.String()))
 }
 
 // longAnswer returns the lifetime that an asker with long acts requests.

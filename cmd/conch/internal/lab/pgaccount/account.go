@@ -91,10 +91,7 @@ func (r *Reader) Left(ctx context.Context, scope string, a *evidence.Account) (e
 }
 
 func collect[T any](ctx context.Context, r *Reader, sql string, to pgx.RowToFunc[T], args ...any) ([]T, error) {
-	rows, err := r.conn.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := r.conn.Query(ctx, sql, args...) // they have its error
 	return pgx.CollectRows(rows, to)
 }
 

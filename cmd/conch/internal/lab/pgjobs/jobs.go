@@ -175,9 +175,6 @@ type Run struct {
 
 // Runs lists all scheduled times of crons.
 func (d *Tables) Runs(ctx context.Context) ([]Run, error) {
-	rows, err := d.conn.Query(ctx, `SELECT j.queue, r.at, r.decided_at AS decided FROM conch.cron_runs r JOIN conch.jobs j ON j.id = r.job ORDER BY r.at`)
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := d.conn.Query(ctx, `SELECT j.queue, r.at, r.decided_at AS decided FROM conch.cron_runs r JOIN conch.jobs j ON j.id = r.job ORDER BY r.at`) // they have its error
 	return pgx.CollectRows(rows, pgx.RowToStructByName[Run])
 }

@@ -19,10 +19,7 @@ func (a *Admin) Commits(ctx context.Context) (n int64, err error) {
 
 // Processes returns the server's processes, for sessions and in the background.
 func (a *Admin) Processes(ctx context.Context) ([]int, error) {
-	rows, err := a.conn.Query(ctx, `SELECT pid FROM pg_stat_activity`)
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := a.conn.Query(ctx, `SELECT pid FROM pg_stat_activity`) // they have its error
 	return pgx.CollectRows(rows, pgx.RowTo[int])
 }
 

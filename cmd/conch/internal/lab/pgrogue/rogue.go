@@ -36,10 +36,8 @@ func Terminate(ctx context.Context, url string, scopes ...string) ([]string, err
 // names reads a list; ErrNobody if it is empty.
 func names(ctx context.Context, url, query string, scopes []string) (all []string, err error) {
 	err = with(ctx, url, func(conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, query, scopes)
-		if err == nil {
-			all, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		}
+		rows, _ := conn.Query(ctx, query, scopes) // they have its error
+		all, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		return err
 	})
 	if err == nil && len(all) == 0 {

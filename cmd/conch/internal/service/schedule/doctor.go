@@ -72,7 +72,8 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 		}
 	}
 	if err != nil {
-		return doctor.About("crons", doctor.Warning("could not be looked at: "+err.Error(), "conch migrate up makes the tables, if they are missing"))
+		err = pg.Locked(ctx, c.Database.Connection(" doctor"), err)
+		return doctor.About("crons", doctor.Warning("could not be looked at: "+pgmint.Sentence(err), "mend that, and ask again"))
 	}
 	return judge(f)
 }

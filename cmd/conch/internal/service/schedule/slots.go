@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
 
@@ -32,7 +33,7 @@ func (s slots) Begin(ctx context.Context, t fence.Token, c cli.Call) (taken bool
 	if last := turn.Last; turn.Taken && last.CutOff() {
 		note = fmt.Sprintf("the last command of %q was cut off, which %s began at %s", t.Scope, last.Holder, last.Began.Format(time.RFC3339))
 	}
-	return turn.Taken, note, err
+	return turn.Taken, note, pg.Locked(ctx, s.at.Connection(" cron"), err)
 }
 
 func (s slots) End(ctx context.Context, t fence.Token, c cli.Call, code int) error {

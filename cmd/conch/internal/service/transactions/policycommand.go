@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,21 +30,27 @@ takes the role that owns the schema: no node can raise a limit.`,
 	}, a.policySet(), a.policyList(), a.policyShow(), a.policyDelete())
 }
 
+// policyPatience is how long a command waits for the database, and so for a lock.
+const policyPatience = 10 * time.Second
+
 // withPolicies runs work with the database.
-func (a *shell) withPolicies(ctx context.Context, work func(*pgstore.Database) error) error {
+func (a *shell) withPolicies(ctx context.Context, work func(context.Context, *pgstore.Database) error) error {
 	cfg, err := a.Configure()
 	if err != nil {
 		return err
 	}
-	db, err := pgstore.Open(ctx, cfg.Connection(" policy"), 1)
+	ctx, cancel := context.WithTimeout(ctx, policyPatience)
+	defer cancel()
+	at := cfg.Connection(" policy")
+	db, err := pgstore.Open(ctx, at, 1)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if err := db.Check(ctx); err != nil {
-		return err
+	if err = db.Check(ctx); err == nil {
+		err = pg.ForOwners(work(ctx, db))
 	}
-	return pg.ForOwners(work(db))
+	return pg.Locked(ctx, at, err)
 }
 
 func (a *shell) policySet() *cobra.Command {
@@ -72,7 +79,7 @@ transactions that it had accepted itself, and those of others with "read_others"
 			}
 			stored, err := r.stored()
 			if err == nil {
-				err = a.withPolicies(ctx, func(db *pgstore.Database) error { return db.SetPolicy(ctx, stored) })
+				err = a.withPolicies(ctx, func(ctx context.Context, db *pgstore.Database) error { return db.SetPolicy(ctx, stored) })
 			}
 			switch {
 			case err != nil:
@@ -146,7 +153,7 @@ database's clock. What ended without effect is given back once that is final.`,
 		Args: cli.NoArguments,
 	}
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		return a.withPolicies(ctx, func(db *pgstore.Database) error {
+		return a.withPolicies(ctx, func(ctx context.Context, db *pgstore.Database) error {
 			all, err := db.Policies(ctx)
 			if err != nil {
 				return err
@@ -240,7 +247,7 @@ func (a *shell) policyShow() *cobra.Command {
 	chainFlag(cmd, &chain)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return cli.Does(func(ctx context.Context) error {
-			return a.withPolicies(ctx, func(db *pgstore.Database) error {
+			return a.withPolicies(ctx, func(ctx context.Context, db *pgstore.Database) error {
 				p, err := find(ctx, db, args[0], chain)
 				if err != nil {
 					return err
@@ -264,7 +271,7 @@ func (a *shell) policyDelete() *cobra.Command {
 	chainFlag(cmd, &chain)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return cli.Does(func(ctx context.Context) error {
-			return a.withPolicies(ctx, func(db *pgstore.Database) error {
+			return a.withPolicies(ctx, func(ctx context.Context, db *pgstore.Database) error {
 				p, err := find(ctx, db, args[0], chain)
 				if err == nil {
 					err = db.DeletePolicy(ctx, p.Token, p.Chain)
