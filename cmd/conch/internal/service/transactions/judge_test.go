@@ -129,6 +129,18 @@ func TestWhatAPolicySays(t *testing.T) {
 			t.Errorf("%s: refused by %+v, want by %q, with %q", c.name, no, c.refuses, c.mentions)
 		}
 	}
+	for _, c := range []struct{ ceiling, gas, fee int64 }{
+		{0, 100_000, 300_000}, {2, 100_000, 200_000}, {5, 100_000, 300_000},
+		{1, 21_000, 63_000}, {1, 63_000, 63_000}, {1, 63_001, 63_001}, // a cancellation may cost 21,000 times 3
+	} {
+		w := wanted{account: at(t, me), call: chain.Call{To: []byte(at(t, shopAddress)), Gas: uint64(c.gas)}, maxFee: big.NewInt(3)}
+		if c.ceiling > 0 {
+			w.ceiling = big.NewInt(c.ceiling)
+		}
+		if takes, no := limited.judge(w); no != nil || len(takes) != 2 || takes[1].Amount.Int64() != c.fee {
+			t.Errorf("gas %d under the ceiling %d takes %v, %v; want a fee of %d", c.gas, c.ceiling, takes, no, c.fee)
+		}
+	}
 	nothing := wanted{account: at(t, shopAddress), call: chain.Call{To: []byte(at(t, shopAddress)), Gas: 1}}
 	if _, no := limited.judge(nothing); no == nil || no.limit != "accounts" {
 		t.Errorf("another account: %+v, want a refusal", no)
