@@ -58,7 +58,8 @@ func words(selector string, args ...string) string {
 
 var unlimitedApproval = strings.Repeat("f", 64)
 
-// What a policy says of each kind of call, without a look at what was spent before.
+// What a policy says of each kind of call, without a look at what was spent before. C4.13: a multicall, even of a contract that may be called
+// otherwise, needs a line of its own.
 func TestWhatAPolicySays(t *testing.T) {
 	t.Parallel()
 	limited := ruled(t, payout)
