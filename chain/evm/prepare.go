@@ -114,7 +114,7 @@ func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.Dynamic
 	if signer == nil { // it has gone since the draft was made
 		return chain.Signed{}, fmt.Errorf("%w %v: it has no signer any more", chain.ErrKey, d.Account)
 	}
-	signed, err := signer.Sign(ctx, tx)
+	signed, err := c.keys.sign(ctx, signer, tx)
 	if err != nil {
 		return chain.Signed{}, err
 	}

@@ -267,7 +267,7 @@ func TestAReceiverTakesLongerThanTheGatesAnswer(t *testing.T) {
 	}
 }
 
-// A redirect is a failure, and is not followed.
+// Rule no-redirects: a redirect is a failure, and is not followed.
 func TestNoRedirects(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, fence.Standalone("webhooks", "a"), http.StatusPermanentRedirect)

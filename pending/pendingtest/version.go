@@ -13,9 +13,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// version-grows: whatever is stored of an intent, what is told of it does not change unless its version is larger.
-//
-// event-with-change: with each change that has a kind comes an event, which says what the intent's record says then. rewound-is-told: an
+// Rule version-grows: whatever is stored of an intent, what is told of it does not change unless its version is larger. Rule
+// event-with-change: with each change that has a kind comes an event, which says what the intent's record says then. Rule rewound-is-told: an
 // end that is taken back is such a change.
 func theVersionGrows(t *testing.T, f Fixture) {
 	for seed := range uint64(6) {
@@ -160,7 +159,7 @@ func (l *life) attempts(t *testing.T, index uint64) int {
 	return len(found[0].Attempts)
 }
 
-// A story, and what is told of it.
+// Rules event-with-change and rewound-is-told: a story, and what is told of it.
 func whatIsTold(t *testing.T, f Fixture) {
 	names := map[pending.ID]string{}
 	accept := func(name string, n int) *pending.ID {

@@ -39,6 +39,39 @@ func TestADayHasItsOwn(t *testing.T) {
 	}
 }
 
+// C4.14: a clock of the database that goes back past midnight, and comes to it again, finds of each day what was spent of it: no day begins
+// anew with less.
+func TestAClockThatGoesBack(t *testing.T) {
+	t.Parallel()
+	w := openTreasury(t, of(pgstore.OfValue, 10))
+	shift := func(days int) { // by two steps, so that no day comes to lie upon another one
+		t.Helper()
+		for _, by := range []int{100, days - 100} {
+			for _, table := range []string{"spent", "reserved"} {
+				pgtest.Exec(t, w.conn, `UPDATE conch.pending_`+table+` SET since = since + $1 * interval '1 day'`, by)
+			}
+		}
+	}
+	refused := func(value, spent int64) {
+		t.Helper()
+		_, err := w.ask(1, "", value, of(pgstore.OfValue, value))
+		if e := over(err); e == nil || e.Spent.Int64() != spent {
+			t.Errorf("%d more is answered with %+v, %v; want that %d is spent", value, e, err, spent)
+		}
+	}
+	w.take("", of(pgstore.OfValue, 8))
+	shift(-1) // midnight
+	w.take("", of(pgstore.OfValue, 7))
+	shift(1) // the clock is back in the first day
+	refused(3, 8)
+	w.take("", of(pgstore.OfValue, 2))
+	refused(1, 10)
+	shift(-1) // midnight again
+	refused(4, 7)
+	w.take("", of(pgstore.OfValue, 3))
+	refused(1, 10)
+}
+
 // A count is one of a minute, and tells when that is over. What a limit can never have, it tells too.
 func TestACountIsOfAMinute(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"sync"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
@@ -10,6 +11,8 @@ import (
 
 // chains has the connections to chains. All accounts of a chain share one, which is closed with its last user.
 type chains struct {
+	signed func(by accountID, took time.Duration) // see evm.Keys; nil: nobody is told
+
 	mu   sync.Mutex
 	open map[Chain]*connection
 }
@@ -28,7 +31,10 @@ func (c *chains) acquire(to Chain, dial func(Chain, *evm.Keys) (chain.Chain, err
 	defer c.mu.Unlock()
 	shared = c.open[to]
 	if shared == nil {
-		shared = &connection{keys: new(evm.Keys)}
+		shared = &connection{keys: &evm.Keys{}}
+		if c.signed != nil {
+			shared.keys.Signed = func(by chain.Account, took time.Duration) { c.signed(accountID{to.ID(), by}, took) }
+		}
 		if shared.driver, err = dial(to, shared.keys); err != nil {
 			return nil, nil, err
 		}

@@ -23,6 +23,21 @@ type wanted struct {
 	account chain.Account
 	call    chain.Call
 	maxFee  *big.Int // of the account; nil: it has none
+	ceiling *big.Int // the call's own; nil: it has none
+}
+
+// fee returns the most that it may cost: what carries the call stays below the ceiling, and a transaction that does nothing, which may
+// take its nonce instead, does not.
+func (a wanted) fee() *big.Int {
+	times := func(gas uint64, price *big.Int) *big.Int { return new(big.Int).Mul(new(big.Int).SetUint64(gas), price) }
+	if a.ceiling == nil || a.ceiling.Cmp(a.maxFee) >= 0 {
+		return times(a.call.Gas, a.maxFee)
+	}
+	own, filler := times(a.call.Gas, a.ceiling), times(min(a.call.Gas, evm.LeastGas(chain.Call{To: []byte(a.account)})), a.maxFee)
+	if own.Cmp(filler) < 0 {
+		return filler
+	}
+	return own
 }
 
 // judge says what a call takes from the limits of a policy, or why the policy refuses it. It is pure: what was spent before, the
@@ -51,7 +66,7 @@ func (r *rules) judge(a wanted) (takes []pgstore.Take, no *refusal) {
 	case r.FeeADay != nil && a.maxFee == nil:
 		return nil, &refusal{limit: "fee_a_day", text: "limits fees, and the account has no max_fee: set it under [[accounts]]"}
 	case r.FeeADay != nil:
-		fee.Mul(new(big.Int).SetUint64(a.call.Gas), a.maxFee)
+		fee = a.fee()
 	}
 	take(pgstore.OfCount, r.CountAMinute, big.NewInt(1))
 	take(pgstore.OfValue, r.ValueADay, value)

@@ -58,7 +58,8 @@ func words(selector string, args ...string) string {
 
 var unlimitedApproval = strings.Repeat("f", 64)
 
-// What a policy says of each kind of call, without a look at what was spent before.
+// What a policy says of each kind of call, without a look at what was spent before. C4.13: a multicall, even of a contract that may be called
+// otherwise, needs a line of its own.
 func TestWhatAPolicySays(t *testing.T) {
 	t.Parallel()
 	limited := ruled(t, payout)
@@ -127,6 +128,18 @@ func TestWhatAPolicySays(t *testing.T) {
 		}
 		if (no != nil) != (c.refuses != "") || no != nil && (no.limit != c.refuses || !strings.Contains(no.text, c.mentions) || len(takes) > 0) {
 			t.Errorf("%s: refused by %+v, want by %q, with %q", c.name, no, c.refuses, c.mentions)
+		}
+	}
+	for _, c := range []struct{ ceiling, gas, fee int64 }{
+		{0, 100_000, 300_000}, {2, 100_000, 200_000}, {5, 100_000, 300_000},
+		{1, 21_000, 63_000}, {1, 63_000, 63_000}, {1, 63_001, 63_001}, // a cancellation may cost 21,000 times 3
+	} {
+		w := wanted{account: at(t, me), call: chain.Call{To: []byte(at(t, shopAddress)), Gas: uint64(c.gas)}, maxFee: big.NewInt(3)}
+		if c.ceiling > 0 {
+			w.ceiling = big.NewInt(c.ceiling)
+		}
+		if takes, no := limited.judge(w); no != nil || len(takes) != 2 || takes[1].Amount.Int64() != c.fee {
+			t.Errorf("gas %d under the ceiling %d takes %v, %v; want a fee of %d", c.gas, c.ceiling, takes, no, c.fee)
 		}
 	}
 	nothing := wanted{account: at(t, shopAddress), call: chain.Call{To: []byte(at(t, shopAddress)), Gas: 1}}

@@ -29,12 +29,13 @@ type news struct {
 
 	mu      sync.Mutex
 	waiting map[pending.ID]map[*waiter]struct{}
-	places  int // of requests that may wait
+	byToken map[string][]*waiter // in the order in which they came
+	places  int                  // of requests that may wait
 	heeds   map[*heed]struct{}
 }
 
 func newNews(a *accounts, b *web.Board) *news {
-	n := &news{accounts: a, board: b, rung: step.NewWake(), waiting: map[pending.ID]map[*waiter]struct{}{}, places: mostWaits, heeds: map[*heed]struct{}{}}
+	n := &news{accounts: a, board: b, rung: step.NewWake(), waiting: map[pending.ID]map[*waiter]struct{}{}, byToken: map[string][]*waiter{}, places: mostWaits, heeds: map[*heed]struct{}{}}
 	if b != nil {
 		b.Offer(kindTransaction, n.selects)
 	}

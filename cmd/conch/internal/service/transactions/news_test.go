@@ -43,7 +43,7 @@ func TestNewsOfADatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, leave, err := s.news.wait(in.ID, patience{until: untilNonce})
+	one, leave, err := s.news.wait(in.ID, "", patience{until: untilNonce})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (k known) judge(token string, a Account, in pending.Intent) (take pgstore.R
 		}
 		return take, noPolicy(token, a)
 	}
-	takes, refused := k.rules.judge(wanted{account: a.Address, call: in.Call, maxFee: a.MaxFee})
+	takes, refused := k.rules.judge(wanted{account: a.Address, call: in.Call, maxFee: a.MaxFee, ceiling: in.MaxFee})
 	if refused != nil {
 		limit := limitAnswer{Name: refused.limit}
 		if refused.most != nil {

@@ -29,7 +29,7 @@ type Policy struct {
 	ReadOthers   bool       `json:"read_others,omitempty"`
 	Value        *Amount    `json:"value,omitempty"` // of one transaction
 	ValueADay    *Amount    `json:"value_a_day,omitempty"`
-	FeeADay      *Amount    `json:"fee_a_day,omitempty"` // gas times the account's max_fee
+	FeeADay      *Amount    `json:"fee_a_day,omitempty"` // gas times max_fee
 	CountAMinute *Amount    `json:"count_a_minute,omitempty"`
 }
 

@@ -62,6 +62,7 @@ type service struct {
 	news         *news
 	webhooks     *webhooks
 	counts       *counts
+	signing      *signing
 	sharing      *sharing // nil on a standalone node
 	upkeep       upkeep
 }
@@ -80,6 +81,8 @@ func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	}
 	s.news.sees = s.transactions.forStream
 	s.counts = newCounts(s.accounts)
+	s.signing = newSigning(s.accounts)
+	s.chains.signed = s.signing.took
 	if f.Accounts != nil {
 		f.Accounts.Offer(s.offer)
 	}
@@ -136,7 +139,7 @@ func (s *service) Routes() []web.Route { return newAPI(s, s.frame.Log).routes() 
 
 // Collectors implements node.Service.
 func (s *service) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{&collector{s.counts.backlogs, s.counts.alarms}, hookCollector{s.webhooks}}
+	return []prometheus.Collector{&collector{s.counts.backlogs, s.counts.alarms}, hookCollector{s.webhooks}, s.signing}
 }
 
 // Health implements node.Service.

@@ -41,8 +41,11 @@ type patience struct {
 // waiter is a request that waits for a transaction.
 type waiter struct {
 	patience
-	woken chan struct{} // gets an element when the transaction may be as it is waited for
-	heard bool          // the transaction has changed since it was looked at; the lock of news guards it
+	id        pending.ID
+	token     string        // the caller's; empty: there are none
+	woken     chan struct{} // gets an element when the transaction may be as it is waited for
+	dismissed chan struct{} // closed when another one got its place
+	heard     bool          // the transaction has changed since it was looked at; the lock of news guards it
 }
 
 // hear takes an event of the transaction. It needs the lock of news.
@@ -69,27 +72,57 @@ func (p patience) met(ended, inBlock, nonce bool, version uint64) bool {
 	return ended
 }
 
-// wait adds a waiter until leave is called. It hears of all changes that are committed from now on.
-func (n *news) wait(id pending.ID, p patience) (w *waiter, leave func(), err error) {
+// wait adds a waiter of a token's caller until leave is called. It hears of all changes that are committed from now on.
+func (n *news) wait(id pending.ID, token string, p patience) (w *waiter, leave func(), err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.places == 0 {
+	if n.places == 0 && !n.makePlace(token) {
 		return nil, nil, web.Failf(http.StatusServiceUnavailable, "%v", errWaits).Named("too-many-waits", "Too many requests wait").RetryAfter(1)
 	}
 	n.places--
-	w = &waiter{patience: p, woken: make(chan struct{}, 1)}
+	w = &waiter{patience: p, id: id, token: token, woken: make(chan struct{}, 1), dismissed: make(chan struct{})}
 	if n.waiting[id] == nil {
 		n.waiting[id] = map[*waiter]struct{}{}
 	}
 	n.waiting[id][w] = struct{}{}
+	n.byToken[token] = append(n.byToken[token], w)
 	return w, func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.places++
-		if delete(n.waiting[id], w); len(n.waiting[id]) == 0 {
-			delete(n.waiting, id)
-		}
+		n.drop(w)
 	}, nil
+}
+
+// drop frees the place of a waiter, unless another one got it. It needs the lock of news.
+func (n *news) drop(w *waiter) {
+	at := slices.Index(n.byToken[w.token], w)
+	if at < 0 {
+		return
+	}
+	n.places++
+	if n.byToken[w.token] = slices.Delete(n.byToken[w.token], at, at+1); len(n.byToken[w.token]) == 0 {
+		delete(n.byToken, w.token)
+	}
+	if delete(n.waiting[w.id], w); len(n.waiting[w.id]) == 0 {
+		delete(n.waiting, w.id)
+	}
+}
+
+// makePlace frees a place for a token that has fewer than another one: of the token with the most, the request that has waited longest is
+// answered now. So no token can keep the others from waiting. It needs the lock of news, and all places taken.
+func (n *news) makePlace(token string) bool {
+	var most []*waiter
+	for _, all := range n.byToken {
+		if len(all) > len(most) {
+			most = all
+		}
+	}
+	if len(most) <= len(n.byToken[token])+1 {
+		return false
+	}
+	close(most[0].dismissed)
+	n.drop(most[0])
+	return true
 }
 
 // looks notes that the transaction is looked at now, and reports whether it had changed.
@@ -131,14 +164,14 @@ type dated struct {
 	at time.Time
 }
 
-// await returns a transaction once it is as a request waits for it, or as it is when its time is over. While nothing happens to it
+// await returns a transaction once it is as a request waits for it, or as it is when its time is over or another one gets its place. While nothing happens to it
 // nobody asks the database.
 func (a *api) await(w http.ResponseWriter, r *http.Request, p patience) (d dated, err error) {
 	id, err := parseID(r.PathValue("id"))
 	if err != nil {
 		return d, notAccepted(err)
 	}
-	one, leave, err := a.news.wait(id, p)
+	one, leave, err := a.news.wait(id, web.Token(r.Context()), p)
 	if err != nil {
 		return d, err
 	}
@@ -160,16 +193,18 @@ func (a *api) await(w http.ResponseWriter, r *http.Request, p patience) (d dated
 		}
 		select {
 		case <-one.woken:
+			continue
 		case <-over.C:
-			if a.news.looks(one, nil) {
-				return a.lookInTurn(r)
-			}
-			return d, nil
+		case <-one.dismissed:
 		case <-r.Context().Done():
 			return d, context.Cause(r.Context())
 		case <-a.over.Done():
 			return d, nil
 		}
+		if a.news.looks(one, nil) {
+			return a.lookInTurn(r)
+		}
+		return d, nil
 	}
 }
 

@@ -96,7 +96,7 @@ func TestAWaitEndsWithWhatItWaitsFor(t *testing.T) {
 func TestAWaitMissesNothingBeforeItLooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	one, leave, err := w.api.news.wait(testID(secondID), patience{until: untilNonce})
+	one, leave, err := w.api.news.wait(testID(secondID), "", patience{until: untilNonce})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +151,80 @@ func TestAWaitEndsWithTheNode(t *testing.T) {
 		api.ServeHTTP(out, exchange{Ask: "GET " + toTX + "/" + secondID + "?wait=60s"}.Request())
 		if out.Code != 200 || time.Since(began) != time.Second {
 			t.Errorf("got %d after %v, want an answer after a second", out.Code, time.Since(began))
+		}
+	})
+}
+
+// When all places are taken, a token that has fewer than another gets one: the oldest request of the one with the most is answered as things
+// stand. So no token keeps the others from waiting, and one that is alone has all places.
+func TestNoTokenHasAllPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n, waiters := newWorld().api.news, map[string][]*waiter{}
+		ask := func(token string, want bool) {
+			t.Helper()
+			w, leave, err := n.wait(testID(secondID), token, patience{until: untilFinal})
+			if (err == nil) != want {
+				t.Fatalf("the token %q, of which %d wait: %v", token, len(n.byToken[token]), err)
+			}
+			if want {
+				t.Cleanup(leave)
+				waiters[token] = append(waiters[token], w)
+			}
+		}
+		for range mostWaits {
+			ask("greedy", true)
+		}
+		ask("greedy", false)
+		for range mostWaits / 2 {
+			ask("other", true)
+		}
+		ask("other", false)
+		ask("greedy", false)
+		ask("third", true)
+		early := 0
+		for i, w := range waiters["greedy"] {
+			select {
+			case <-w.dismissed:
+				if early++; i >= mostWaits/2+1 {
+					t.Errorf("request %d was answered early", i)
+				}
+			default:
+			}
+		}
+		if sum := len(n.byToken["greedy"]) + len(n.byToken["other"]) + len(n.byToken["third"]); sum != mostWaits || n.places != 0 || len(n.waiting[testID(secondID)]) != mostWaits || early < mostWaits/2 {
+			t.Errorf("%d wait, %d were answered early, %d places are left", sum, early, n.places)
+		}
+	})
+}
+
+// One whose place another token gets is answered with how things stand, and its place is free once.
+func TestADismissedWaitIsAnswered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, out := newWorld(), httptest.NewRecorder()
+		api, began := w.handler(t), time.Now()
+		w.api.news.places = 2
+		var answered sync.WaitGroup
+		for _, one := range []*httptest.ResponseRecorder{out, httptest.NewRecorder()} {
+			answered.Go(func() {
+				api.ServeHTTP(one, exchange{Ask: "GET " + toTX + "/" + secondID + "?wait=30s"}.Request())
+			})
+			synctest.Wait()
+		}
+		time.Sleep(time.Second) // of the bubble
+		_, leave, err := w.api.news.wait(testID(secondID), "another", patience{until: untilFinal})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if out.Code != 200 || out.Body.Len() == 0 || time.Since(began) != time.Second {
+			t.Errorf("the first got %d %s", out.Code, out.Body)
+		}
+		leave()
+		answered.Wait()
+		if w.api.news.places != 2 || w.api.news.wanted() {
+			t.Errorf("%d places are left, want 2", w.api.news.places)
 		}
 	})
 }
