@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"time"
 
@@ -43,8 +42,8 @@ func (c WorkerConfig) WithDefaults() WorkerConfig {
 	}
 	if c.Hooks != nil {
 		hooks := *c.Hooks
-		if hooks.Client == nil {
-			hooks.Client = http.DefaultTransport
+		if hooks.Transport == nil {
+			hooks.Transport = newTransport(c.Slots)
 		}
 		if hooks.Now == nil {
 			hooks.Now = time.Now
