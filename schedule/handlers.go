@@ -47,11 +47,16 @@ type Task struct {
 
 // names is what a handler is: one of the three.
 type names struct {
-	Job     string
-	Command []string
-	HTTP    string
+	Job string
+	Call
 
 	fault error // it is no JSON
+}
+
+// Call is what a worker does for a job that is not a function: it runs a command, or posts to an address.
+type Call struct {
+	Command []string
+	HTTP    string
 }
 
 // MayAct returns nil if the attempt may have an effect now: it was not stopped, and its worker still leads its post, by the clock as it is read just now. Ask
@@ -171,6 +176,9 @@ func (p *post) handle(ctx context.Context, t *Task) (result []byte, err error) {
 	}
 	if err := t.MayAct(); err != nil { // the process may have stood still since it has taken the job
 		return nil, err
+	}
+	if call, known := p.cfg.Calls[is.Job]; known {
+		is = names{Call: call}
 	}
 	switch {
 	case is.Job != "":

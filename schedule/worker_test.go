@@ -150,10 +150,11 @@ func TestHandlers(t *testing.T) {
 		})
 		for _, handler := range []string{
 			`{"job":"hello"}`, `{"job":"fails"}`, `{"job":"dies"}`, `{"job":"later"}`, `{"job":"panic"}`, `{"job":"large"}`, `{"job":"wrong"}`, `{"job":"nobody"}`,
-			`{"http":"https://a/"}`, `{`, `{"command":["x"]}`, `{"command":["dead"]}`, `{"command":["later"]}`, `{"command":["fail"]}`, `{"job":"slow"}`,
+			`{"http":"https://a/"}`, `{`, `{"command":["x"]}`, `{"command":["dead"]}`, `{"command":["later"]}`, `{"command":["fail"]}`, `{"job":"slow"}`, `{"job":"named"}`,
 		} {
 			o.add(handler)
 		}
+		o.cfg.Calls = map[string]schedule.Call{"named": {Command: []string{"false"}}}
 		o.cfg.Slots = 20
 		if err := o.run(100 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
 			o.Errorf("it ended with %v", err)
@@ -171,6 +172,7 @@ func TestHandlers(t *testing.T) {
 			"10 is dead no other attempt is of use: the handler is no JSON: unexpected end of JSON input",
 			`11 is done "CONCH_JOB_ID=11 CONCH_JOB_ATTEMPT=1 CONCH_JOB_QUEUE=default CONCH_JOB_CRON="`, "12 is dead no other attempt is of use: exit code 65: so",
 			"13 is later it is to be tried later: exit code 75: so", "14 is failed exit code 1: so", "15 is released the worker ends",
+			`16 is done "CONCH_JOB_ID=16 CONCH_JOB_ATTEMPT=1 CONCH_JOB_QUEUE=default CONCH_JOB_CRON="`,
 		)
 		if j := o.tables.Job(9); j.State != tables.Ready || j.Attempt != 1 {
 			o.Errorf("a job that this worker does not post is %s, attempt %d", j.State, j.Attempt)
@@ -409,9 +411,9 @@ func TestHooks(t *testing.T) {
 func TestWorkerConfig(t *testing.T) {
 	t.Parallel()
 	_, err := schedule.NewWorker(schedule.WorkerConfig{
-		Queues: []string{"", "a", "a"}, Slots: -1, Drain: -1, Handlers: map[string]schedule.Handler{"x": nil}, Hooks: &schedule.Hooks{Key: []byte("short")},
+		Queues: []string{"", "a", "a"}, Slots: -1, Drain: -1, Handlers: map[string]schedule.Handler{"x": nil}, Calls: map[string]schedule.Call{"y": {}, "z": {HTTP: "a"}}, Hooks: &schedule.Hooks{Key: []byte("short")},
 	}, nil)
-	for _, want := range []string{`the queue ""`, `the queue "a" twice`, "slots -1", "drain -1ns", `the handler "x"`, "the key has 5 bytes", "no host"} {
+	for _, want := range []string{`the queue ""`, `the queue "a" twice`, "slots -1", "drain -1ns", `the handler "x"`, `the handler "y": want a command or an http address`, `the handler "z": http = "a"`, "the key has 5 bytes", "no host"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
