@@ -135,6 +135,22 @@ func handler(c Cron) error {
 		}
 	}
 	f.Add(count != 1, "%d handlers: one of command, http and job", count)
+	Call{Command: c.Command, HTTP: c.HTTP}.check(&f)
+	f.Add(len(c.Args) > MostArgs, "args have %d bytes: %d at most", len(c.Args), MostArgs)
+	f.Add(strings.Contains(c.Args, "\x00") || HasNUL(c.Args), "args contain NUL, which Postgres cannot store")
+	f.Add(!json.Valid([]byte(c.Args)) && !strings.Contains(c.Args, "\x00"), `args are no JSON: write a text such as '{"to": "a@example.com"}', or a table`)
+	return f.All()
+}
+
+// Validate returns an error that lists every fault of a call.
+func (c Call) Validate() error {
+	f := faults.List{}
+	f.Add((len(c.Command) > 0) == (c.HTTP != ""), "want a command or an http address, one of them")
+	c.check(&f)
+	return f.All()
+}
+
+func (c Call) check(f *faults.List) {
 	if len(c.Command) > 0 {
 		_, err := exec.LookPath(c.Command[0])
 		f.Add(err != nil, "the command cannot be run on this machine: install it, or correct its name: %w", err)
@@ -143,8 +159,4 @@ func handler(c Cron) error {
 		u, err := url.Parse(c.HTTP)
 		f.Add(err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http", "http = %q: want an address such as https://host/path", c.HTTP)
 	}
-	f.Add(len(c.Args) > MostArgs, "args have %d bytes: %d at most", len(c.Args), MostArgs)
-	f.Add(strings.Contains(c.Args, "\x00") || HasNUL(c.Args), "args contain NUL, which Postgres cannot store")
-	f.Add(!json.Valid([]byte(c.Args)) && !strings.Contains(c.Args, "\x00"), `args are no JSON: write a text such as '{"to": "a@example.com"}', or a table`)
-	return f.All()
 }

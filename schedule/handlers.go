@@ -42,16 +42,21 @@ type Task struct {
 	said  atomic.Pointer[string]
 	end   context.CancelCauseFunc
 	ctx   context.Context // ends when the handler has to stop
-	epoch int64           // in which the job was taken
+	post  *post           // under which the job was taken
 }
 
 // names is what a handler is: one of the three.
 type names struct {
-	Job     string
-	Command []string
-	HTTP    string
+	Job string
+	Call
 
 	fault error // it is no JSON
+}
+
+// Call is what a worker does for a job that is not a function: it runs a command, or posts to an address.
+type Call struct {
+	Command []string
+	HTTP    string
 }
 
 // MayAct returns nil if the attempt may have an effect now: it was not stopped, and its worker still leads its post, by the clock as it is read just now. Ask
@@ -61,10 +66,7 @@ func (t *Task) MayAct() error {
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
-	if err := t.Gate.EnsureEpoch(doorOf(t.Fenced), t.epoch); err != nil {
-		return &refusal{err}
-	}
-	return nil
+	return t.post.mayAct(t.Fenced)
 }
 
 // refusal is what the gate of the worker's post says. That of another gate is a failure as any other.
@@ -121,7 +123,7 @@ func (s *stopped) Error() string {
 func (p *post) start(j Job) {
 	ctx, end := context.WithCancelCause(p.ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, &stopped{after: j.Timeout})
-	t := &Task{Job: j, Gate: p.gate, end: end, ctx: ctx, epoch: p.token.Epoch}
+	t := &Task{Job: j, Gate: p.gate, end: end, ctx: ctx, post: p}
 	t.names.fault = json.Unmarshal(j.Handler, &t.names) // here: the stack of a new goroutine would grow for it, which takes longer
 	p.handlers[j.Key] = t
 	p.work.Go(func() {
@@ -175,6 +177,9 @@ func (p *post) handle(ctx context.Context, t *Task) (result []byte, err error) {
 	if err := t.MayAct(); err != nil { // the process may have stood still since it has taken the job
 		return nil, err
 	}
+	if call, known := p.cfg.Calls[is.Job]; known {
+		is = names{Call: call}
+	}
 	switch {
 	case is.Job != "":
 		if do := p.cfg.Handlers[is.Job]; do != nil {
@@ -184,7 +189,7 @@ func (p *post) handle(ctx context.Context, t *Task) (result []byte, err error) {
 	case len(is.Command) > 0 && p.cfg.Commands != nil:
 		return p.command(ctx, is.Command, t)
 	case is.HTTP != "" && p.cfg.Hooks != nil:
-		return nil, p.cfg.Hooks.post(ctx, is.HTTP, t)
+		return nil, p.cfg.Hooks.post(ctx, p.clients[t.Fenced], is.HTTP, t)
 	}
 	return nil, fmt.Errorf("%w: this worker does not do %s", ErrLater, t.Handler)
 }

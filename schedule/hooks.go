@@ -18,28 +18,42 @@ import (
 // the same in each attempt: a receiver that remembers it does no job twice. Conch-Job-Attempt says which one it is, and Conch-Job-Scheduled-At the time
 // of a cron's job. An answer of 2xx is done, 410 is dead, and everything else, a redirect too, is a failure.
 type Hooks struct {
-	Key    []byte            // 24 bytes at least
-	Hosts  []string          // that are posted to, as in an address: with the port if there is one
-	Client http.RoundTripper // default: [http.DefaultTransport]
-	Now    func() time.Time  // default: [time.Now]
+	Key       []byte           // 24 bytes at least
+	Hosts     []string         // that are posted to, as in an address: with the port if there is one
+	Transport *http.Transport  // whose copy posts, over connections that ask the gate before each write (default: one with the proxy of the environment)
+	Now       func() time.Time // default: [time.Now]
 }
 
 // leastKey is how many bytes a key has at least.
 const leastKey = 24
 
+// newTransport returns the default of [Hooks.Transport] for a worker that has so many jobs at a time.
+func newTransport(slots int) *http.Transport {
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: slots, IdleConnTimeout: time.Minute,
+		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 32 << 10,
+	}
+}
+
+// clients returns what posts the jobs of a post, by whether they are fenced: each asks the door behind which such jobs are done.
+func (h *Hooks) clients(p *post) map[bool]*http.Transport {
+	all := map[bool]*http.Transport{}
+	for _, fenced := range []bool{false, true} {
+		all[fenced] = webhook.Guard(h.Transport, func() error { return p.mayAct(fenced) })
+	}
+	return all
+}
+
 // post posts a job.
-func (h *Hooks) post(ctx context.Context, address string, t *Task) error {
+func (h *Hooks) post(ctx context.Context, client *http.Transport, address string, t *Task) error {
 	u, err := url.Parse(address)
 	if err != nil || !slices.Contains(h.Hosts, u.Host) {
 		return fmt.Errorf("%w: this worker does not post to %q: its host is not configured", ErrDead, address)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(t.Args))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDead, err)
 	}
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(&permitted{bytes.NewReader(t.Args), t}), nil }
-	req.Body, _ = req.GetBody()
-	req.ContentLength = int64(len(t.Args))
 	id := "job_" + strconv.FormatInt(t.ID, 10)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", id)
@@ -51,7 +65,7 @@ func (h *Hooks) post(ctx context.Context, address string, t *Task) error {
 	if !t.At.IsZero() {
 		req.Header.Set("Conch-Job-Scheduled-At", t.At.Format(time.RFC3339Nano))
 	}
-	res, err := h.Client.RoundTrip(req) // which follows no redirect
+	res, err := client.RoundTrip(req) // which follows no redirect
 	if err != nil {
 		return fmt.Errorf("%s does not answer: %w", u.Host, err)
 	}
@@ -66,18 +80,4 @@ func (h *Hooks) post(ctx context.Context, address string, t *Task) error {
 		return fmt.Errorf("it answers %s, to %q: redirects are not followed", res.Status, res.Header.Get("Location"))
 	}
 	return fmt.Errorf("it answers %s: %s", res.Status, says)
-}
-
-// permitted is what is sent, for as long as the attempt may act: it is read as it is written to the connection, for which the process may have waited, or stood still.
-type permitted struct {
-	body io.Reader
-	t    *Task
-}
-
-// Read implements io.Reader.
-func (p *permitted) Read(to []byte) (int, error) {
-	if err := p.t.MayAct(); err != nil {
-		return 0, err
-	}
-	return p.body.Read(to)
 }

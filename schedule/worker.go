@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -70,6 +71,9 @@ func (w *Worker) Run(ctx context.Context, gate *fence.Gate) error {
 		machine: worker.New(worker.Settings{Epoch: token.Epoch, Slots: w.cfg.Slots, Kinds: w.cfg.kinds(), Drain: w.cfg.Drain}),
 		inbox:   step.NewInbox[worker.Input](), troubles: newTroubles(token.Scope, w.cfg.Tell),
 	}
+	if w.cfg.Hooks != nil {
+		p.clients = w.cfg.Hooks.clients(p)
+	}
 	p.extend()
 	w.mu.Lock()
 	w.posts[p] = true
@@ -91,6 +95,9 @@ func (w *Worker) Run(ctx context.Context, gate *fence.Gate) error {
 	unwatch()
 	end(err)
 	p.work.Wait()
+	for _, c := range p.clients {
+		c.CloseIdleConnections()
+	}
 	switch {
 	case p.stale:
 		return fence.ErrStale
@@ -111,8 +118,9 @@ type post struct {
 	ctx      context.Context // ends after the last handler
 	machine  *worker.Machine
 	inbox    *step.Inbox[worker.Input]
-	handlers map[worker.Key]*Task // that run; those of the loop alone
-	stale    bool                 // the post is another's
+	handlers map[worker.Key]*Task     // that run; those of the loop alone
+	clients  map[bool]*http.Transport // that post, by whether a job is fenced
+	stale    bool                     // the post is another's
 	work     sync.WaitGroup
 	*troubles
 }
@@ -212,6 +220,14 @@ func doorOf(fenced bool) fence.Door {
 		return fence.Fenced
 	}
 	return fence.Act
+}
+
+// mayAct returns nil if jobs of a kind may have effects now, by the clock as it is read just now.
+func (p *post) mayAct(fenced bool) error {
+	if err := p.gate.EnsureEpoch(doorOf(fenced), p.token.Epoch); err != nil {
+		return &refusal{err}
+	}
+	return nil
 }
 
 // tellEnds ends attempts, and tells of it.

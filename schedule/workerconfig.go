@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"time"
 
@@ -22,6 +21,7 @@ type WorkerConfig struct {
 	Slots    int                // how many jobs it has at a time under one post (default 10)
 	Drain    time.Duration      // how long handlers may go on when it is to end (default 10 s)
 	Handlers map[string]Handler // by the name that a job gives
+	Calls    map[string]Call    // commands and addresses by the name that a job gives, as Handlers
 	Commands Runner             // nil: jobs that are commands are left to other workers
 	Hooks    *Hooks             // nil: jobs that are addresses are
 
@@ -43,8 +43,8 @@ func (c WorkerConfig) WithDefaults() WorkerConfig {
 	}
 	if c.Hooks != nil {
 		hooks := *c.Hooks
-		if hooks.Client == nil {
-			hooks.Client = http.DefaultTransport
+		if hooks.Transport == nil {
+			hooks.Transport = newTransport(c.Slots)
 		}
 		if hooks.Now == nil {
 			hooks.Now = time.Now
@@ -57,7 +57,7 @@ func (c WorkerConfig) WithDefaults() WorkerConfig {
 // kinds lists which kinds of handlers the worker has; never nil.
 func (c WorkerConfig) kinds() []string {
 	all := []string{}
-	if len(c.Handlers) > 0 {
+	if len(c.Handlers)+len(c.Calls) > 0 {
 		all = append(all, worker.KindJob)
 	}
 	if c.Commands != nil {
@@ -81,6 +81,12 @@ func (c WorkerConfig) Validate() error {
 	f.Add(c.Drain < 0 || c.Drain > mostDrain, "drain %s: 0 to %s", c.Drain, mostDrain)
 	for name, h := range c.Handlers {
 		f.Add(name == "" || h == nil, "the handler %q: want a name and a function", name)
+	}
+	for name, call := range c.Calls {
+		f.Add(name == "" || c.Handlers[name] != nil, "the handler %q: want a name, and one of each", name)
+		if err := call.Validate(); err != nil {
+			f.Add(true, "the handler %q: %w", name, err)
+		}
 	}
 	if h := c.Hooks; h != nil {
 		f.Add(len(h.Key) < leastKey, "hooks: the key has %d bytes: %d at least", len(h.Key), leastKey)

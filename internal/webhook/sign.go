@@ -1,4 +1,4 @@
-// Package webhook signs messages as Standard Webhooks 1.0 says, for the posts of jobs and for those that tell of transactions.
+// Package webhook signs messages as Standard Webhooks 1.0 says, and has none sent behind a shut gate: for the posts of jobs and for those that tell of transactions.
 package webhook
 
 import (

@@ -27,14 +27,10 @@ func newTransport(local bool, may func() error) *http.Transport {
 	if !local {
 		dialer.Control = checkAddress
 	}
-	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dialer.DialContext(ctx, network, address)
-		return guarded{c, may}, err
-	}
-	return &http.Transport{
-		DialContext: connect, MaxConnsPerHost: Places, MaxIdleConnsPerHost: Places, IdleConnTimeout: time.Minute,
+	return webhook.Guard(&http.Transport{
+		DialContext: dialer.DialContext, MaxConnsPerHost: Places, MaxIdleConnsPerHost: Places, IdleConnTimeout: time.Minute,
 		TLSHandshakeTimeout: patience, MaxResponseHeaderBytes: 32 << 10,
-	}
+	}, may)
 }
 
 // errCut ends a POST that was not sent within an answer of the gate.
@@ -105,21 +101,6 @@ func (l *loop) may() error {
 		err = fence.ErrStale
 	}
 	return err
-}
-
-// guarded is a connection that writes only while the gate is open: the process may have stood still since an answer began.
-type guarded struct {
-	net.Conn
-
-	may func() error
-}
-
-// Write implements net.Conn.
-func (g guarded) Write(b []byte) (int, error) {
-	if err := g.may(); err != nil {
-		return 0, err
-	}
-	return g.Conn.Write(b)
 }
 
 // post posts an event, and returns nil if the receiver has confirmed it: with a status of 2xx.

@@ -64,7 +64,7 @@ const everyState = `
 // columns are what a Record has of a job j, its state o and its last attempt l. A job without a state has ended.
 const columns = `j.id, coalesce(o.state, CASE WHEN l.outcome IN ('done', 'cancelled') THEN l.outcome ELSE 'discarded' END),
 	coalesce(o.attempt, l.attempt, 0), j.queue, j.handler, j.priority, j.retries, extract(epoch FROM j.timeout)::float8,
-	coalesce(j.lane, ''), coalesce(j.key, ''), coalesce(c.name, ''), j.at, coalesce(o.moment, l.ended), coalesce(o.post, l.post, ''),
+	coalesce(j.lane, ''), coalesce(j.key, ''), coalesce(c.name, ''), j.at, coalesce(o.moment - CASE o.state WHEN 'ready' THEN conch.job_wait(j.priority) ELSE '0' END, l.ended), coalesce(o.post, l.post, ''),
 	j.created_at, j.by, coalesce(o.why, l.error, ''),
 	coalesce(o.cancel, false), coalesce(o.progress, '')
 	FROM conch.crons c RIGHT JOIN shown j ON c.id = j.cron

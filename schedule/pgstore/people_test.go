@@ -258,6 +258,9 @@ func TestJobsAreListedAndCancelled(t *testing.T) {
 	if _, _, err := s.Record(t.Context(), 999); !errors.Is(err, pgstore.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
+	if r, _, err := s.Record(t.Context(), add(pgstore.Addition{Priority: 3})); err != nil || !r.Moment.Equal(r.Created) {
+		t.Errorf("a job that gives way to others is ready since %s, %v; want %s", r.Moment, err, r.Created)
+	}
 }
 
 // While one that waits for a lane is cancelled, the job that holds the lane ends: the next one gets it.

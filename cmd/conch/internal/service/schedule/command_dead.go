@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
@@ -79,14 +80,14 @@ carried on with --resume, and a job that dies again is not taken again.`,
 	}, func(ctx context.Context, c *cli.Client, _ []string) error {
 		if resume == "" {
 			body.ID = fence.Term(newOperation()).String()
-			return a.operate(ctx, c, body.ID, pathOperations, body)
+			return a.operate(ctx, c, body.ID, pathOperations, body, len(body.Jobs))
 		}
-		return a.operate(ctx, c, resume, pathOperations+"/"+resume+"/resume", nil)
+		return a.operate(ctx, c, resume, pathOperations+"/"+resume+"/resume", nil, 0)
 	})
 }
 
-// operate has an operation carried out until it has ended.
-func (a *shell) operate(ctx context.Context, c *cli.Client, id, path string, body any) error {
+// operate has an operation carried out until it has ended. So many jobs were named; 0: none was.
+func (a *shell) operate(ctx context.Context, c *cli.Client, id, path string, body any, named int) error {
 	for {
 		var now Operation
 		err := c.Ask(ctx, http.MethodPost, path, body, &now)
@@ -103,7 +104,11 @@ func (a *shell) operate(ctx context.Context, c *cli.Client, id, path string, bod
 			if a.JSON {
 				return a.Document(now)
 			}
-			return a.Line("%s %d jobs (operation %s)", map[string]string{pgstore.Retry: "retried", pgstore.Discard: "discarded"}[now.Kind], now.Done, now.ID)
+			did := map[string]string{pgstore.Retry: "retried", pgstore.Discard: "discarded"}[now.Kind]
+			if named > int(now.Done) {
+				return a.Line("%s %d of %s: no other one is dead (operation %s)", did, now.Done, doctor.Count(named, "job", "jobs"), now.ID)
+			}
+			return a.Line("%s %s (operation %s)", did, doctor.Count(int(now.Done), "job", "jobs"), now.ID)
 		}
 		a.Say("%d so far", now.Done)
 		path, body = pathOperations+"/"+id+"/resume", nil

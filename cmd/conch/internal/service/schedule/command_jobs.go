@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/schedule/pgstore"
 )
 
 func (a *shell) jobs() *cobra.Command {
@@ -132,7 +133,10 @@ func (a *shell) showJob(raw json.RawMessage, j Job) error {
 	if a.JSON {
 		return a.Document(raw)
 	}
-	at, moment := "", "-"
+	at, moment, since := "", "-", " since "
+	if j.State == pgstore.Later || j.State == pgstore.Waiting {
+		since = ", from "
+	}
 	if j.At != nil {
 		at = cli.Clock(*j.At)
 	}
@@ -140,7 +144,7 @@ func (a *shell) showJob(raw json.RawMessage, j Job) error {
 		moment = cli.Clock(*j.Moment)
 	}
 	_ = a.Fields([][2]string{
-		{"id", strconv.FormatInt(j.ID, 10)}, {"state", j.State + " since or from " + moment}, {"queue", j.Queue}, {"calls", j.calls()}, {"args", string(j.Args)},
+		{"id", strconv.FormatInt(j.ID, 10)}, {"state", j.State + since + moment}, {"queue", j.Queue}, {"calls", j.calls()}, {"args", string(j.Args)},
 		{"cron", j.Cron}, {"scheduled", at}, {"attempt", fmt.Sprintf("%d, of %d", j.Attempt, j.Retries+1)}, {"timeout", j.Timeout},
 		{"priority", strconv.Itoa(j.Priority)}, {"lane", j.Lane}, {"key", j.Key}, {"worker", j.Worker}, {"progress", j.Progress},
 		{"created", cli.Clock(j.Created) + " by " + j.By}, {"why", j.Why},

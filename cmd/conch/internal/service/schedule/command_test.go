@@ -88,7 +88,8 @@ func TestCommands(t *testing.T) {
 		{"jobs retry 4", []string{"ready"}, ""},
 		{"jobs release", []string{"nothing is held"}, ""},
 		{"dead list", []string{"1    dead", "no"}, ""},
-		{"dead retry 1", []string{"retried 1 jobs (operation "}, ""},
+		{"dead retry 1", []string{"retried 1 job (operation "}, ""},
+		{"dead retry 1 2", []string{"retried 0 of 2 jobs: no other one is dead (operation "}, ""},
 		{"dead discard --all", []string{"discarded 0 jobs"}, ""},
 	} {
 		args := append(strings.Fields(c.args), "--node", server.URL)
@@ -158,7 +159,7 @@ func TestAnOperationIsCarriedOn(t *testing.T) {
 	if !is {
 		t.Fatalf("it says %v", err)
 	}
-	if out, err := runs(t, false, "dead", "retry", "--resume", id, "--node", server.URL); err != nil || !strings.Contains(out, "retried 1 jobs") {
+	if out, err := runs(t, false, "dead", "retry", "--resume", id, "--node", server.URL); err != nil || !strings.Contains(out, "retried 1 job ") {
 		t.Errorf("it prints %q, %v", out, err)
 	}
 	if _, err := runs(t, false, "dead", "retry", "--resume", begun, "--node", server.URL); err == nil || !strings.Contains(err.Error(), "it was restored since") {

@@ -236,10 +236,13 @@ func judgeZones(faults []pgstore.ZoneFault) (found []doctor.Finding) {
 	return found
 }
 
-// others names the queues that workers of the file serve, if a queue is none of them: one of the names may be wrong.
+// others names the queues that workers of the file serve, if a queue is none of them: one of the names may be wrong. Those that serve it may lack the handlers.
 func others(served []string, queue string) string {
-	if len(served) == 0 || slices.Contains(served, queue) {
+	switch {
+	case len(served) == 0:
 		return ""
+	case slices.Contains(served, queue):
+		return ": those of this file serve it, so they may be down, have no handlers for such jobs, or too little concurrency"
 	}
 	return fmt.Sprintf(": the workers of this file serve %q", served)
 }

@@ -39,8 +39,9 @@ func TestQueuesAreJudged(t *testing.T) {
 	t.Parallel()
 	waits := []pgstore.Depth{{Queue: "mial", State: pgstore.Ready, N: 2, Wait: time.Hour}}
 	for says, served := range map[string][]string{
-		"start a worker for the queue, or cancel the jobs":                                          {"mial"},
-		`start a worker for the queue, or cancel the jobs: the workers of this file serve ["mail"]`: {"mail"},
+		"start a worker for the queue, or cancel the jobs": nil,
+		"start a worker for the queue, or cancel the jobs: those of this file serve it, so they may be down, have no handlers for such jobs, or too little concurrency": {"mial"},
+		`start a worker for the queue, or cancel the jobs: the workers of this file serve ["mail"]`:                                                                     {"mail"},
 	} {
 		if found := judgeQueues(waits, served); len(found) != 1 || found[0].Remedy != says {
 			t.Errorf("got %+v, want %q", found, says)

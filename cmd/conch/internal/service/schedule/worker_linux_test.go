@@ -39,7 +39,8 @@ func TestANodeDoesItsJobs(t *testing.T) {
 		fmt.Sprintf(cron, "echo", `command = ["sh", "-c", "printf '{\"got\": %s, \"cron\": \"%s\", \"scope\": \"%s\"}' \"$(cat)\" $CONCH_JOB_CRON $CONCH_SCOPE"]`+"\nargs = '[7]'")+
 		fmt.Sprintf(cron, "bad", `command = ["sh", "-c", "echo it is broken >&2; exit 65"]`)+
 		fmt.Sprintf(cron, "post", "http = \""+receiver.URL+"/run\"")+
-		fmt.Sprintf("[[workers]]\nconcurrency = 5\nhosts = [%q]\nkey_file = %q\n", strings.TrimPrefix(receiver.URL, "http://"), key))
+		fmt.Sprintf("[[workers]]\nconcurrency = 5\nhosts = [%q]\nkey_file = %q\n", strings.TrimPrefix(receiver.URL, "http://"), key)+
+		`handlers = { hello = { command = ["sh", "-c", "printf '{\"hello\": %s}' \"$(cat)\""] } }`)
 	cfg, err := load(t, text)
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +63,10 @@ func TestANodeDoesItsJobs(t *testing.T) {
 		if s := <-signed; !strings.HasPrefix(s, "v1,") {
 			t.Errorf("it is signed with %q", s)
 		}
+	})
+	job := scan[int](t, conn, `SELECT conch.job_add('default', 'hello', '"Ada"')`)
+	pgtest.Eventually(t, patience, "a program's job runs the command that the file has for its name", func() bool {
+		return scan[int](t, conn, `SELECT count(*) FROM conch.job_attempts WHERE job = $1 AND outcome = 'done' AND result::jsonb = '{"hello": "Ada"}'`, job) > 0
 	})
 	cancel()
 	nodetest.Ends(t, ended)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ type Worker struct {
 	Concurrency int
 	Hosts       []string // to which it posts jobs
 	KeyFile     string   // whose first line signs what it posts
+	Handlers    map[string]schedule.Call
 }
 
 // readWorkers reads [[workers]].
@@ -31,11 +33,30 @@ func (s *Section) readWorkers(d *config.Decoder, place string, value any) {
 		var one Worker
 		d.Table(fmt.Sprintf("%s[%d]", place, i), v, map[string]config.Setter{
 			"queues": d.Names(&one.Queues), "concurrency": oneOrMore(d, &one.Concurrency), "hosts": d.Texts(&one.Hosts), "key_file": d.Path(&one.KeyFile),
+			"handlers": readHandlers(d, &one.Handlers),
 		})
 		if one.Queues == nil {
 			one.Queues = []string{"default"}
 		}
 		s.workers = append(s.workers, one)
+	}
+}
+
+// readHandlers reads what is done for jobs that give a name.
+func readHandlers(d *config.Decoder, to *map[string]schedule.Call) config.Setter {
+	return func(place string, value any) {
+		*to = map[string]schedule.Call{}
+		table, _ := value.(map[string]any)
+		keys := map[string]config.Setter{}
+		for name := range table {
+			keys[name] = func(place string, v any) {
+				d.Name(&name)(place, name)
+				var call schedule.Call
+				d.Table(place, v, map[string]config.Setter{"command": d.Command(&call.Command), "http": d.Word(&call.HTTP)})
+				(*to)[name] = call
+			}
+		}
+		d.Table(place, value, keys)
 	}
 }
 
@@ -59,6 +80,14 @@ func (s *Section) validateWorkers(d *config.Decoder, c config.Config) {
 		}
 		if (len(w.Hosts) == 0) != (w.KeyFile == "") {
 			d.Fault(place+".hosts", "a worker that posts jobs has hosts, such as [\"api.example.com\"], and a key_file that signs them")
+		}
+		for name, call := range w.Handlers {
+			place := config.Under(place+".handlers", name)
+			if err := call.Validate(); err != nil {
+				d.Fault(place, "%v", err)
+			} else if u, _ := url.Parse(call.HTTP); call.HTTP != "" && !slices.Contains(w.Hosts, u.Host) {
+				d.Fault(place, "the worker does not post to %q: add it to its hosts", u.Host)
+			}
 		}
 		if err := (schedule.WorkerConfig{Queues: w.Queues, Slots: w.Concurrency}).WithDefaults().Validate(); err != nil {
 			d.Fault(place, "%v", err)
@@ -102,7 +131,7 @@ func (s *service) work(r config.Role, w Worker) node.Work {
 		}
 		drain := keeper.CommandTime(r.DrainTimeout)
 		worker, err := schedule.NewWorker(schedule.WorkerConfig{
-			Queues: w.Queues, Slots: w.Concurrency, Drain: drain, Commands: newRunner(s.frame, grace, drain), Hooks: hooks, Tell: s.tell,
+			Queues: w.Queues, Slots: w.Concurrency, Drain: drain, Calls: w.Handlers, Commands: newRunner(s.frame, grace, drain), Hooks: hooks, Tell: s.tell,
 		}, s.store)
 		if err != nil {
 			return err
