@@ -45,7 +45,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// U2: a name of megabytes, as a role may write one, does not make each row as wide.
+// A name of megabytes, as a role may write one, does not make each row as wide.
 func TestATableIsNotAsWideAsItsLongestName(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
