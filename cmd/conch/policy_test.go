@@ -50,7 +50,7 @@ func TestPolicies(t *testing.T) {
 		t.Errorf("after the deletion list says %q", said)
 	}
 	pgtest.Exec(t, db.Connect(t), `BEGIN; LOCK TABLE conch.pending_policies`)
-	policy("list").refused(t, 1, "tables of conch are locked, so this waited in vain: pid ") // E2: no command waits for ever, nor for nobody
+	policy("list").refused(t, 1, "tables of conch are locked, so this waited in vain: pid ") // no command waits for ever, nor for nobody
 	wrong := filepath.Join(t.TempDir(), "wrong.json")
 	if err := os.WriteFile(wrong, []byte(`{"token": "a", "chain": "main", "accounts": ["any"], "receivers": [{"to": "0x1"}]}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -44,3 +44,16 @@ func TestRow(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+// A name of megabytes, as a role may write one, does not make each row as wide.
+func TestATableIsNotAsWideAsItsLongestName(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	s := &cli.Shell{World: cli.World{Stdout: &out}}
+	if err := s.Table("SCOPE\tHOLDER\tSTATE", []string{cli.Row("a\t%s\tleads", strings.Repeat("é", 1<<20)), "b\tn1\tleads"}); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); len(text) > 6000 || !strings.Contains(text, "éé…   leads\n") || !strings.HasPrefix(text, "SCOPE   HOLDER ") {
+		t.Errorf("%d bytes: %.100q", len(text), text)
+	}
+}

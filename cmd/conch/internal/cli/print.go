@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -41,10 +42,21 @@ func (s *Shell) Say(format string, args ...any) {
 	_, _ = io.WriteString(s.Stderr, Row(format, args...)+"\n")
 }
 
+// widest is how many characters of a cell are shown. A column is as wide as its widest cell, and others may have written that.
+const widest = 1000
+
 // Table prints columns for people; each row is one of [Row].
 func (s *Shell) Table(header string, rows []string) error {
 	w := tabwriter.NewWriter(s.Stdout, 0, 0, 3, ' ', 0)
-	_, _ = io.WriteString(w, strings.Join(append([]string{header}, rows...), "\n")+"\n")
+	for _, row := range append([]string{header}, rows...) {
+		cells := strings.Split(row, "\t")
+		for i, cell := range cells {
+			if utf8.RuneCountInString(cell) > widest {
+				cells[i] = string([]rune(cell)[:widest]) + "…"
+			}
+		}
+		_, _ = io.WriteString(w, strings.Join(cells, "\t")+"\n")
+	}
 	return w.Flush()
 }
 
