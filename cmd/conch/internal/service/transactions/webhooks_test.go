@@ -27,6 +27,8 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
@@ -272,7 +274,7 @@ func TestAWebhookIsToldAgainAfterACrash(t *testing.T) {
 	}
 }
 
-// A redirect is a failure and leads nowhere, and an address of this host is not posted to unless the file says so. Neither holds another
+// Rule no-redirects: a redirect is a failure and leads nowhere, and an address of this host is not posted to unless the file says so. Neither holds another
 // receiver up, and all of it is shown.
 func TestWebhooksGoNowhereElse(t *testing.T) {
 	t.Parallel()
@@ -310,7 +312,7 @@ func TestWebhooksGoNowhereElse(t *testing.T) {
 	}
 }
 
-// A reload changes secrets and receivers in the same term. What a receiver has lost is told again.
+// A reload changes secrets and receivers in the same term. C4.5: what a receiver has confirmed and lost is told again, by its id or by time.
 func TestWebhooksAreReloadedAndReplayed(t *testing.T) {
 	t.Parallel()
 	m, s := openMail(t), openShop(t)
@@ -348,4 +350,74 @@ func TestWebhooksAreReloadedAndReplayed(t *testing.T) {
 	if got := s.has(1); len(got) != 3 || got[2] != got[0] || s.ids[2] != s.ids[0] {
 		t.Errorf("told %q with %q, want the first again", got, s.ids)
 	}
+	pgtest.Eventually(t, time.Minute, "that is noted", func() bool {
+		all, err := m.db.HookStates(t.Context())
+		return err == nil && all[0].Waiting == 0
+	})
+	asks("/v1/webhooks/shop/replay", `{"since":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`, `{"replayed":0,"next":0}`)
+	asks("/v1/webhooks/shop/replay", `{"since":"`+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)+`"}`, `{"replayed":2,"next":0}`)
+	if got := s.has(2)[3:]; len(got) != 2 || !slices.Contains(got, "transaction.accepted 1 one") || !slices.Contains(got, "transaction.accepted 1 two") {
+		t.Errorf("told %q by time, want both again", got)
+	}
+}
+
+// Rule dead-is-shown: an event that a receiver has refused for three days is told no more, and that is shown: by the API with why, in the
+// metrics that an alert reads, and by the doctor. Nobody else waits for it, and a replay tells it.
+func TestADeadEventIsShown(t *testing.T) {
+	t.Parallel()
+	m, s := openMail(t), openShop(t)
+	var mu sync.Mutex
+	closed := true
+	s.status = func(WebhookEvent) int {
+		mu.Lock()
+		defer mu.Unlock()
+		if closed {
+			return http.StatusTeapot
+		}
+		return http.StatusOK
+	}
+	m.tells(m.hookTo(s, "shop", "accepted"))
+	end := m.lead()
+	m.known("shop")
+	in := m.accept("one")
+	s.has(1)
+	state := func() (is pgstore.HookState) {
+		all, err := m.db.HookStates(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Fatalf("got %+v, %v", all, err)
+		}
+		return all[0]
+	}
+	pgtest.Eventually(t, time.Minute, "it waits", func() bool { return state().Waiting == 1 })
+	end()
+	pgtest.Exec(t, m.pg.Connect(t), `UPDATE conch.hook_waits SET since = since - interval '3 days', due_at = clock_timestamp()`)
+	end = m.lead()
+	defer end()
+	pgtest.Eventually(t, time.Minute, "it is dead", func() bool { is := state(); return is.Dead == 1 && is.Waiting == 0 })
+	api, out, r := newAPI(m.out, slog.New(slog.DiscardHandler)), httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/webhooks/shop/dead", nil)
+	r.SetPathValue("webhook", "shop")
+	if err := api.getDead(out, r); err != nil || !strings.Contains(out.Body.String(), `"id":"`+idText(in.ID)+`"`) || !strings.Contains(out.Body.String(), `"why":"answer 418`) || !strings.Contains(out.Body.String(), s.ids[0]) {
+		t.Errorf("the list of the dead is %s, %v", out.Body, err)
+	}
+	page := prometheus.NewRegistry()
+	page.MustRegister(hookCollector{m.out.webhooks})
+	families, err := page.Gather()
+	shown := false
+	for _, f := range families {
+		for _, one := range f.GetMetric() {
+			shown = shown || f.GetName() == "conch_webhook_events" && one.GetLabel()[0].GetValue() == "dead" && one.GetGauge().GetValue() == 1
+		}
+	}
+	if err != nil || !shown {
+		t.Errorf("the metrics are %v, %v; want one that is dead", families, err)
+	}
+	mu.Lock()
+	closed = false
+	mu.Unlock()
+	if n, _, err := m.db.Replay(t.Context(), pgstore.Replay{Receiver: "shop", Dead: true, Most: 9}); n != 1 || err != nil {
+		t.Errorf("%d are replayed, %v", n, err)
+	}
+	m.out.webhooks.wake()
+	s.has(2) // the last refusal, and then the replay
+	pgtest.Eventually(t, time.Minute, "none is dead or waits", func() bool { is := state(); return is.Dead == 0 && is.Waiting == 0 })
 }
