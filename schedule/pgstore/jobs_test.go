@@ -198,6 +198,10 @@ func TestHold(t *testing.T) {
 	if _, err := conn.Exec(ctx, `SELECT conch.job_hold($1, 1)`, id); !refused(err, "CN021") {
 		t.Errorf("an attempt that is over is held: %v", err)
 	}
+	take(t, s, 1, id)
+	if _, err := conn.Exec(ctx, `SELECT conch.job_hold($1, 1)`, id); !refused(err, "CN021") {
+		t.Errorf("an attempt is held that another one has followed: %v", err)
+	}
 }
 
 // A job that fails is tried again, later, and in the end it is dead. An attempt counts when it is taken, unless its worker or its handler puts it off. A
