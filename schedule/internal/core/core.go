@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// mostInAWrite is how many rows a write has at most: those of many crons that are due at once do not wait for the last of them.
-	mostInAWrite = 500
+	// A write has half of what is due, within these bounds: so the rows of many crons that are due at once do not wait for the last of them, and few writes wait
+	// for one another.
+	fewInAWrite, mostInAWrite = 500, 2000
 	// repairs is how often crons are read that have changed, for the case that the word of it was lost. The answer says how late it is
 	// in the database, too.
 	repairs = 30 * time.Second
@@ -211,12 +212,13 @@ func (c *Core) moves() (all []Move) {
 		}
 	}
 	slices.Sort(due) // these alone: one may be due of ten thousand
+	most := min(max(len(due)/2, fewInAWrite), mostInAWrite)
 	for _, id := range due {
 		m, is := c.crons[id].decide(now, c.restored)
 		if !is {
 			continue
 		}
-		if all, rows = append(all, m), rows+max(len(m.Runs), 1); rows >= mostInAWrite {
+		if all, rows = append(all, m), rows+max(len(m.Runs), 1); rows >= most {
 			break
 		}
 	}

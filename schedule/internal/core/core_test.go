@@ -278,21 +278,24 @@ func TestALostAnswer(t *testing.T) {
 	d.want(id, "10:01 10:02")
 }
 
-// A write has some thousand rows at most, and of one cron a hundred.
+// A write has half of the crons that are due, 500 at least and 2,000 at most, and of one cron a hundred rows.
 func TestALargeBatch(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	many := cron("* * * * * *", core.All)
 	many.Limit = 10_000
 	first := d.revise(0, many)
-	for range 1500 {
+	const crowd = 4500
+	for range crowd {
 		d.revise(0, cron("0 11 * * *", core.All))
 	}
 	d.lead()
 	d.core = nil
 	d.until("1h0m1s")
+	d.writes = nil
 	d.lead()
-	total := 0
+	total, due := 0, crowd+1
+	var sizes []int
 	for _, w := range d.writes {
 		rows := 0
 		for _, m := range w.Moves {
@@ -300,11 +303,15 @@ func TestALargeBatch(t *testing.T) {
 				t.Errorf("one cron has %d rows in a write", len(m.Runs))
 			}
 		}
-		if total += rows; rows > 600 || len(w.Moves) > 500 {
-			t.Errorf("a write has %d rows of %d crons", rows, len(w.Moves))
+		if most := min(max(due/2, 500), 2000); rows >= most+core.MostRuns || len(w.Moves) > most {
+			t.Errorf("of %d crons a write has %d rows of %d", due, rows, len(w.Moves))
 		}
+		total, due, sizes = total+rows, max(due-len(w.Moves), 1), append(sizes, rows)
 	}
-	if rows, _ := d.tables.Rows(first); len(rows) != 3601 || total != 3601+1500 {
+	if len(sizes) < 4 || sizes[0] < 2000 || sizes[1] < 1200 || sizes[2] < 500 {
+		t.Errorf("the writes have %v rows", sizes)
+	}
+	if rows, _ := d.tables.Rows(first); len(rows) != 3601 || total != 3601+crowd {
 		t.Errorf("%d rows were written, %d of one cron", total, len(rows))
 	}
 }
