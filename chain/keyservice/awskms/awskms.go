@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,16 +29,19 @@ type Config struct {
 	Region      string                  // default: that of an ARN
 	Endpoint    string                  // URL of the service; default Amazon's in the region
 	Credentials aws.CredentialsProvider // asked with each request, so that it should keep what it finds
+	CAFile      string                  // certificates to verify the service by instead of the system's; optional
 }
 
 var (
-	keyForm    = regexp.MustCompile(`^(arn:[a-z0-9-]+:kms:[a-z0-9-]+:[0-9]{12}:(key/[a-zA-Z0-9-]+|alias/[a-zA-Z0-9/_-]+)|alias/[a-zA-Z0-9/_-]+|(mrk-)?[0-9a-f-]{32,36})$`)
+	keyForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(arn:[a-z0-9-]+:kms:[a-z0-9-]+:[0-9]{12}:(key/[a-zA-Z0-9-]+|alias/[a-zA-Z0-9/_-]+)|alias/[a-zA-Z0-9/_-]+|(mrk-)?[0-9a-f-]{32,36})$`)
+	})
 	regionForm = regexp.MustCompile(`^[a-z0-9-]+$`)
 )
 
 // ParseKey returns an error unless the text names a key of AWS KMS.
 func ParseKey(key string) error {
-	if !keyForm.MatchString(key) {
+	if !keyForm().MatchString(key) {
 		return errors.New("name a key by its ARN, its ID or an alias, such as awskms:arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab or awskms:alias/payouts")
 	}
 	return nil
@@ -79,8 +84,12 @@ func Open(c Config) (*Service, error) {
 	if !good {
 		return nil, errors.New("the endpoint of AWS KMS is not a URL such as http://127.0.0.1:4566: correct AWS_ENDPOINT_URL_KMS")
 	}
+	client, err := rest.Client(c.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("the CA file of AWS: %w", err)
+	}
 	s := &Service{at: at.JoinPath("/").String(), key: c.Key, region: c.Region, credentials: c.Credentials, signer: v4.NewSigner()}
-	s.service = service{Shown: "AWS KMS, key " + c.Key, Client: rest.Client(nil), Authorize: s.authorize, Judge: s.judge}
+	s.service = service{Shown: "AWS KMS, key " + c.Key, Client: client, Authorize: s.authorize, Judge: s.judge}
 	return s, nil
 }
 

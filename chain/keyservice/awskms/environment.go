@@ -3,6 +3,7 @@ package awskms
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"path/filepath"
 	"strings"
 )
@@ -28,7 +29,8 @@ func FromEnvironment(key string, getenv func(string) string) (Config, error) {
 			return cmp.Or(getenv("AWS_ENDPOINT_URL_"+strings.ToUpper(service)), getenv("AWS_ENDPOINT_URL"), p.settings[service+".endpoint_url"], p.settings["endpoint_url"])
 		}
 	}
-	c := Config{Key: key, Region: at.region}
+	at.caFile = cmp.Or(getenv("AWS_CA_BUNDLE"), p.settings["ca_bundle"])
+	c := Config{Key: key, Region: at.region, CAFile: at.caFile}
 	if c.Region == "" {
 		return c, nil // Open says so
 	}
@@ -41,6 +43,7 @@ func FromEnvironment(key string, getenv func(string) string) (Config, error) {
 type place struct {
 	region     string
 	fips, dual bool
+	caFile     string                      // optional
 	configured func(service string) string // URL of a service, empty if it is Amazon's; optional
 }
 
@@ -78,15 +81,15 @@ func (p place) url(service string) string {
 
 // profile is what the shared files say of one.
 type profile struct {
-	name     string
 	settings map[string]string
+	missing  bool // it is named, and no file has it
 }
 
 // readProfile reads the profile AWS_PROFILE, "default" if there is none, from the files of credentials and of configuration. What
 // both have, the first says.
 func readProfile(getenv func(string) string) (profile, error) {
 	named := cmp.Or(getenv("AWS_PROFILE"), getenv("AWS_DEFAULT_PROFILE"))
-	p := profile{name: cmp.Or(named, "default"), settings: map[string]string{}}
+	name, p := cmp.Or(named, "default"), profile{settings: map[string]string{}}
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	config, err := readSections(getenv("AWS_CONFIG_FILE"), home, "config")
 	if err != nil {
@@ -96,17 +99,13 @@ func readProfile(getenv func(string) string) (profile, error) {
 	if err != nil {
 		return p, err
 	}
-	section := "profile " + p.name
-	if p.name == "default" && config[section] == nil {
+	section := "profile " + name
+	if name == "default" && config[section] == nil {
 		section = "default"
 	}
-	if named != "" && config[section] == nil && credentials[p.name] == nil {
-		return p, errors.New("neither file of AWS has the profile that AWS_PROFILE names: correct it, or AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE")
-	}
-	for _, from := range []map[string]string{config["services "+config[section]["services"]], config[section], credentials[p.name]} {
-		for key, value := range from {
-			p.settings[key] = value
-		}
+	p.missing = named != "" && config[section] == nil && credentials[name] == nil
+	for _, from := range []map[string]string{config["services "+config[section]["services"]], config[section], credentials[name]} {
+		maps.Copy(p.settings, from)
 	}
 	return p, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -25,8 +26,10 @@ import (
 	"github.com/conchhq/conch/internal/secretfile"
 )
 
-// early is how long before their end credentials are renewed.
-const early = 5 * time.Minute
+const (
+	early    = 5 * time.Minute  // so long before their end credentials are renewed
+	patience = 10 * time.Second // of one question
+)
 
 // sourceError is why a source gave no credentials, without a secret.
 type sourceError struct {
@@ -62,6 +65,9 @@ var foreign = []string{"source_profile", "credential_source", "role_arn", "sso_s
 // source returns the credentials of a profile, nil if it has none.
 func (p profile) source(at place, getenv func(string) string) (*aws.CredentialsCache, error) {
 	of := p.settings
+	if p.missing {
+		return nil, errors.New("neither file of AWS has the profile that AWS_PROFILE names: correct it, or AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE")
+	}
 	if file := of["web_identity_token_file"]; file != "" {
 		return assume(at, file, of["role_arn"], of["role_session_name"])
 	}
@@ -99,7 +105,7 @@ func container(path, full string, getenv func(string) string) (*aws.CredentialsC
 		return nil, errors.New("AWS_CONTAINER_CREDENTIALS_FULL_URI is no URL that begins with https:// or names this machine or the agent of ECS or EKS: correct it")
 	}
 	return keep(endpointcreds.New(full, func(o *endpointcreds.Options) {
-		o.HTTPClient = rest.Client(&http.Transport{DisableKeepAlives: true}) // no proxy is asked
+		o.HTTPClient = &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
 		o.AuthorizationToken = getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN")
 		if file := getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); file != "" {
 			o.AuthorizationTokenProvider = endpointcreds.TokenProviderFunc(func() (string, error) { return readToken(file) })
@@ -164,8 +170,13 @@ func assume(at place, file, role, session string) (*aws.CredentialsCache, error)
 	if !good {
 		return nil, errors.New("the endpoint of AWS STS is not a URL: correct AWS_ENDPOINT_URL_STS")
 	}
-	ask := rest.Service{Client: rest.Client(&http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true})}
+	client, err := rest.Client(at.caFile)
+	if err != nil {
+		return nil, fmt.Errorf("the CA file of AWS: %w", err)
+	}
+	ask := rest.Service{Client: client}
 	return keep(aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+		defer ask.Close() // the next time is in an hour
 		token, err := readToken(file)
 		if err != nil {
 			return aws.Credentials{}, &sourceError{keyservice.Denied, "the file of the web identity cannot be read", err}

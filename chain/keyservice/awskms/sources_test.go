@@ -138,6 +138,7 @@ func sources(t *testing.T, i *issuer) map[string]map[string]string {
 		"profile":           {"AWS_PROFILE": "pay roll", "AWS_SHARED_CREDENTIALS_FILE": written(t, "# mine\n[default]\naws_access_key_id=x\naws_secret_access_key=y\n[ pay  roll ]\r\n"+strings.ReplaceAll(keysInFile, "\n", "\r\n"))},
 		"configuration":     {"AWS_PROFILE": "p", "AWS_CONFIG_FILE": written(t, "[default]\n[profile p]\n"+keysInFile+"sso_session = corp\n")},
 		"process":           {"AWS_CONFIG_FILE": written(t, "[default]\ncredential_process = cat "+process+"\n")},
+		"no such profile":   {"AWS_PROFILE": "missing", "AWS_ACCESS_KEY_ID": keyservicetest.AccessKey, "AWS_SECRET_ACCESS_KEY": keyservicetest.SecretKey, "AWS_SESSION_TOKEN": keyservicetest.Session},
 		"keys before roles": {"AWS_ACCESS_KEY_ID": keyservicetest.AccessKey, "AWS_SECRET_ACCESS_KEY": keyservicetest.SecretKey, "AWS_SESSION_TOKEN": keyservicetest.Session, "AWS_WEB_IDENTITY_TOKEN_FILE": "/none"},
 	}
 }
@@ -267,6 +268,7 @@ func TestFaultsOfTheEnvironment(t *testing.T) {
 		"neither file of AWS has the profile":      {"AWS_PROFILE": "missing", "AWS_CONFIG_FILE": written(t, "[default]"+secret)},
 		"for config cannot be read":                {"AWS_CONFIG_FILE": t.TempDir()},
 		"for credentials cannot be read":           {"AWS_SHARED_CREDENTIALS_FILE": t.TempDir()},
+		"the CA file of AWS: ":                     {"AWS_CA_BUNDLE": "/none", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"},
 		"needs a role: set AWS_ROLE_ARN":           {"AWS_WEB_IDENTITY_TOKEN_FILE": "x"},
 		"AWS_CONTAINER_CREDENTIALS_FULL_URI is no": {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://93.184.216.34/x"},
 	} {

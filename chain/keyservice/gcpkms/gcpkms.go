@@ -61,7 +61,10 @@ func Open(c Config) (*Service, error) {
 	if !good {
 		return nil, errors.New("the endpoint of Google Cloud KMS is not a URL such as " + googles + ": correct CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDKMS")
 	}
-	client := rest.Client(nil)
+	client, err := rest.Client("")
+	if err != nil {
+		return nil, err
+	}
 	s := &Service{at: at.JoinPath("v1", c.Key).String(), key: c.Key, tokens: &tokens{source: c.Tokens, client: client}}
 	s.service = service{Shown: "Google Cloud KMS, key " + c.Key, Client: client, Authorize: s.authorize, Judge: s.judge}
 	return s, nil

@@ -3,7 +3,6 @@ package vault
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -78,7 +77,7 @@ func Open(c Config) (*Service, error) {
 	if !good {
 		return nil, errors.New("the address of Vault is not a URL such as https://vault.example:8200: correct VAULT_ADDR")
 	}
-	roots, err := secretfile.Roots(c.CAFile)
+	client, err := rest.Client(c.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("the CA file of Vault: %w", err)
 	}
@@ -86,7 +85,7 @@ func Open(c Config) (*Service, error) {
 	s := &Service{at: at.JoinPath("v1", c.Key[:slash]).String(), name: c.Key[slash+1:]}
 	s.service = service{
 		Shown:  "Vault's key " + c.Key,
-		Client: rest.Client(&http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}),
+		Client: client,
 		Judge:  judge,
 		Authorize: func(r *http.Request, _ []byte) error {
 			r.Header.Set("X-Vault-Request", "true")

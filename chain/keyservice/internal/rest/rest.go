@@ -4,6 +4,7 @@ package rest
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain/keyservice"
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 const (
@@ -23,16 +25,21 @@ const (
 	attempts = 10 * time.Second
 )
 
-// Client returns one for a service. It follows no redirect, which would carry a token to another place.
-func Client(transport *http.Transport) *http.Client {
-	if transport == nil {
-		transport = &http.Transport{Proxy: http.ProxyFromEnvironment}
+// Client returns one for a service, which is verified by the certificates of a file, without one by those of the system. It follows no
+// redirect, which would carry a token to another place.
+func Client(caFile string) (*http.Client, error) {
+	roots, err := secretfile.Roots(caFile)
+	if err != nil {
+		return nil, err
 	}
-	transport.MaxIdleConnsPerHost, transport.IdleConnTimeout, transport.ForceAttemptHTTP2 = atOnce, idle, true
 	return &http.Client{
-		Transport: transport, Timeout: attempts,
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			MaxIdleConnsPerHost: atOnce, IdleConnTimeout: idle, ForceAttemptHTTP2: true,
+		},
+		Timeout:       attempts,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	}, nil
 }
 
 // Address returns the URL of a service, false if the text is none.
