@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
@@ -272,7 +273,7 @@ func (l leaf) read(raw json.RawMessage) (any, error) {
 }
 
 var (
-	wholeNumber = regexp.MustCompile(`^-?[0-9]{1,78}$`)
+	wholeNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]{1,78}$`) })
 	exactBelow  = big.NewInt(1 << 53) // a larger number some programs round
 )
 
@@ -280,7 +281,7 @@ func (l leaf) readNumber(raw json.RawMessage, text string, isText bool) (*big.In
 	if !isText {
 		text = string(raw)
 	}
-	if !wholeNumber.MatchString(text) {
+	if !wholeNumber().MatchString(text) {
 		return nil, fmt.Errorf("is %s, and has to be a text of decimal digits, for %s", what(raw), l.name)
 	}
 	n, _ := new(big.Int).SetString(text, 10)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -14,26 +15,30 @@ const (
 	shownText = 200     // how many letters of it are shown
 )
 
-// redactions replace what may be secret, and what differs from one error to the next. Their order
-// counts: a number in a URL is a part of the URL.
-var redactions = []struct {
+type redaction struct {
 	find *regexp.Regexp
 	with string
-}{
-	{regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>)\]}]+`), "<url>"},
-	{regexp.MustCompile(`(?i)\b[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?[/?][^\s"'<>)\]}]*`), "<url>"},
-	{regexp.MustCompile(`[^\s"'<>@]+@[^\s"'<>@]+`), "<user>"},
-	{regexp.MustCompile(`(?i)\b0x[0-9a-f]{64}\b`), "<hash>"},
-	{regexp.MustCompile(`(?i)\b0x[0-9a-f]{40}\b`), "<address>"},
-	{regexp.MustCompile(`(?i)\b0x[0-9a-f]+`), "<hex>"},
-	// A word after one that announces a secret.
-	{regexp.MustCompile(`(?i)\b(key|token|secret|password|jwt|authorization|(?:project|app)[-_ ]?id)(["']?\s*[:=]\s*["']?|\s*["'])[^\s"',;)\]}<]+`), "$1$2<key>"},
-	{regexp.MustCompile(`(?i)\b(key|token|(?:project|app)[-_ ]?id|bearer|basic)(\s+)[^\s"',;)\]}<]*\d[^\s"',;)\]}<]*`), "$1$2<key>"},
 }
 
+// redactions replace what may be secret, and what differs from one error to the next. Their order
+// counts: a number in a URL is a part of the URL.
+var redactions = sync.OnceValue(func() []redaction {
+	return []redaction{
+		{regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>)\]}]+`), "<url>"},
+		{regexp.MustCompile(`(?i)\b[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?[/?][^\s"'<>)\]}]*`), "<url>"},
+		{regexp.MustCompile(`[^\s"'<>@]+@[^\s"'<>@]+`), "<user>"},
+		{regexp.MustCompile(`(?i)\b0x[0-9a-f]{64}\b`), "<hash>"},
+		{regexp.MustCompile(`(?i)\b0x[0-9a-f]{40}\b`), "<address>"},
+		{regexp.MustCompile(`(?i)\b0x[0-9a-f]+`), "<hex>"},
+		// A word after one that announces a secret.
+		{regexp.MustCompile(`(?i)\b(key|token|secret|password|jwt|authorization|(?:project|app)[-_ ]?id)(["']?\s*[:=]\s*["']?|\s*["'])[^\s"',;)\]}<]+`), "$1$2<key>"},
+		{regexp.MustCompile(`(?i)\b(key|token|(?:project|app)[-_ ]?id|bearer|basic)(\s+)[^\s"',;)\]}<]*\d[^\s"',;)\]}<]*`), "$1$2<key>"},
+	}
+})
+
 var (
-	longWord = regexp.MustCompile(`[A-Za-z0-9_+/=-]{16,}`)
-	number   = regexp.MustCompile(`(^|[^\w^.<-])\d+(?:[.,]\d+)*`)
+	longWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9_+/=-]{16,}`) })
+	number   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^\w^.<-])\d+(?:[.,]\d+)*`) })
 )
 
 // redact returns a text without the secrets, and without what may be one.
@@ -47,16 +52,16 @@ func redact(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "<key>")
 	}
-	for _, r := range redactions {
+	for _, r := range redactions() {
 		text = r.find.ReplaceAllString(text, r.with)
 	}
-	text = longWord.ReplaceAllStringFunc(text, func(word string) string {
+	text = longWord().ReplaceAllStringFunc(text, func(word string) string {
 		if strings.ContainsAny(word, "0123456789") {
 			return "<key>"
 		}
 		return word
 	})
-	text = number.ReplaceAllString(text, "$1<n>")
+	text = number().ReplaceAllString(text, "$1<n>")
 	if letters := []rune(text); len(letters) > shownText {
 		text = string(letters[:shownText]) + "…"
 	}

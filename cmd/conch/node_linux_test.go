@@ -2,8 +2,11 @@ package main_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -165,5 +168,40 @@ func TestALeaderTakesLittleMemory(t *testing.T) {
 	const most = 12 << 10 // three times what it is: with huge pages, the system rounds up
 	if own := kB["RssAnon"]; own == 0 || own > most {
 		t.Errorf("a leader has %d kB of its own, want at most %d", own, most)
+	}
+}
+
+// What is linked fills little memory before main, whatever a user has configured: the functions init of all packages are counted in
+// bytes, which are the same on every machine. A library whose clients fill a megabyte falls here.
+func TestWhatIsLinkedStartsLittle(t *testing.T) {
+	t.Parallel()
+	cmd := prepared(t, "version")
+	cmd.Path = program
+	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1")
+	r := call(t, cmd)
+	bytes := map[string]int{}
+	sum := 0
+	for line := range strings.Lines(r.err) { // init PACKAGE @1.5 ms, 0.01 ms clock, 2040 bytes, 20 allocs
+		words := strings.Fields(line)
+		if len(words) < 9 || words[0] != "init" || words[8] != "bytes," {
+			continue
+		}
+		n, err := strconv.Atoi(words[7])
+		if err != nil {
+			t.Fatal(line)
+		}
+		bytes[words[1]] = n
+		sum += n
+	}
+	most := slices.SortedFunc(maps.Keys(bytes), func(a, b string) int { return bytes[b] - bytes[a] })
+	if len(most) < 100 {
+		t.Fatalf("%d packages are traced: %s", len(most), r.err)
+	}
+	const bound = 1_000_000
+	if sum > bound {
+		t.Errorf("all packages fill %d bytes, want at most %d: make what is not always needed lazy (sync.OnceValue), or link less", sum, bound)
+		for _, name := range most[:10] {
+			t.Logf("%8d %s", bytes[name], name)
+		}
 	}
 }

@@ -49,7 +49,7 @@ func (e *Endpoint) place(name, address string) bool {
 	}
 	p := e.peers[name]
 	if p == nil {
-		if e.roster.guests == nil || name == e.cfg.Self || !validName.MatchString(name) {
+		if e.roster.guests == nil || name == e.cfg.Self || !validName().MatchString(name) {
 			return false
 		}
 		p = e.addGuest(name)

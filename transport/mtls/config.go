@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/conchhq/conch/internal/faults"
@@ -47,7 +48,7 @@ type Peer struct {
 	CA   string // file of the certificates of its CA, instead of Config.CA
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 const nameRule = "a name has 1 to 64 letters, digits, dots, dashes and underscores, and begins with a letter or a digit"
 
@@ -66,7 +67,7 @@ func (c Config) withDefaults() Config {
 // Validate returns every fault that shows without reading a file.
 func (c Config) Validate() error {
 	f := faults.List{Of: "mtls: "}
-	f.Add(!validName.MatchString(c.Self), "Self %.80q is no name: %s", c.Self, nameRule)
+	f.Add(!validName().MatchString(c.Self), "Self %.80q is no name: %s", c.Self, nameRule)
 	_, _, err := net.SplitHostPort(c.Listen)
 	f.Add(err != nil, "Listen %.80q is not host:port", c.Listen)
 	f.Add(c.Key == "", "Key is empty: \"conch identity new\" makes a key")
@@ -75,7 +76,7 @@ func (c Config) Validate() error {
 	names, keys := map[string]bool{}, map[string]string{}
 	for i, p := range c.Peers {
 		who := fmt.Sprintf("peer %d", i+1)
-		if !validName.MatchString(p.Name) {
+		if !validName().MatchString(p.Name) {
 			f.Add(true, "%s: %.80q is no name: %s", who, p.Name, nameRule)
 		} else {
 			who = fmt.Sprintf("peer %q", p.Name)

@@ -61,7 +61,7 @@ func (r *roster) guest(names []string, chain []*x509.Certificate, now time.Time)
 	switch {
 	case len(names) > 1:
 		return "", until, refuse("", OtherName, "the certificate has %d names, and that of a guest has one", len(names))
-	case !validName.MatchString(name):
+	case !validName().MatchString(name):
 		return "", until, refuse("", OtherName, "the certificate has the name %.80q: %s", name, nameRule)
 	case name == r.self:
 		return "", until, refuse("", OtherName, "the certificate has the name of this node itself")

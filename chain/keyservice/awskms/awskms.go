@@ -1,130 +1,140 @@
 package awskms
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
-	"github.com/aws/aws-sdk-go-v2/service/kms/types"
-	"github.com/aws/smithy-go"
-	"github.com/aws/smithy-go/logging"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/conchhq/conch/chain/keyservice"
+	"github.com/conchhq/conch/chain/keyservice/internal/rest"
 )
 
-// Config says which key. Key is required; what else is left out comes from the environment and the files of AWS.
+// Config says which key, and who asks for signatures. Key and Credentials are required; FromEnvironment makes one.
 type Config struct {
 	Key         string                  // ID, alias or ARN of a key, or ARN of an alias
-	Region      string                  // default: that of an ARN, else as the library finds it
-	Endpoint    string                  // URL of the service
-	Credentials aws.CredentialsProvider // who signs
+	Region      string                  // default: that of an ARN
+	Endpoint    string                  // URL of the service; default Amazon's in the region
+	Credentials aws.CredentialsProvider // asked with each request, so that it should keep what it finds
+	CAFile      string                  // certificates to verify the service by instead of the system's; optional
 }
 
 var (
-	keyForm = regexp.MustCompile(`^(arn:[a-z0-9-]+:kms:[a-z0-9-]+:[0-9]{12}:(key/[a-zA-Z0-9-]+|alias/[a-zA-Z0-9/_-]+)|alias/[a-zA-Z0-9/_-]+|(mrk-)?[0-9a-f-]{32,36})$`)
-	atOnce  = 32 // connections that are kept: as many as there are signatures at once
+	keyForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(arn:[a-z0-9-]+:kms:[a-z0-9-]+:[0-9]{12}:(key/[a-zA-Z0-9-]+|alias/[a-zA-Z0-9/_-]+)|alias/[a-zA-Z0-9/_-]+|(mrk-)?[0-9a-f-]{32,36})$`)
+	})
+	regionForm = regexp.MustCompile(`^[a-z0-9-]+$`)
 )
 
 // ParseKey returns an error unless the text names a key of AWS KMS.
 func ParseKey(key string) error {
-	if !keyForm.MatchString(key) {
+	if !keyForm().MatchString(key) {
 		return errors.New("name a key by its ARN, its ID or an alias, such as awskms:arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab or awskms:alias/payouts")
 	}
 	return nil
 }
 
-// Service is a key in AWS KMS. It is safe for concurrent use.
-type Service struct {
-	key, shown  string
-	client      *kms.Client
-	credentials aws.CredentialsProvider
+// regionOf returns the region of an ARN, empty if the key is none.
+func regionOf(key string) string {
+	if parts := strings.Split(key, ":"); len(parts) == 6 {
+		return parts[3]
+	}
+	return ""
 }
 
-// Open returns the service. It reads files and the environment, and connects to nothing.
-func Open(ctx context.Context, c Config) (*Service, error) {
+type service = rest.Service
+
+// Service is a key in AWS KMS. It is safe for concurrent use.
+type Service struct {
+	service
+	at, key, region string
+	credentials     aws.CredentialsProvider
+	signer          *v4.Signer
+	ahead           atomic.Int64 // nanoseconds by which the service's clock is ahead, once it has refused a request for its time
+}
+
+// Open returns the service. It connects to nothing.
+func Open(c Config) (*Service, error) {
 	if err := ParseKey(c.Key); err != nil {
 		return nil, err
 	}
-	if parts := strings.Split(c.Key, ":"); c.Region == "" && len(parts) == 6 {
-		c.Region = parts[3]
+	c.Region = cmp.Or(c.Region, regionOf(c.Key))
+	switch {
+	case c.Region == "":
+		return nil, errors.New("the region of " + c.Key + " is not known: set AWS_REGION, or name the key by its ARN")
+	case !regionForm.MatchString(c.Region):
+		return nil, errors.New("the region of " + c.Key + " is none, such as eu-central-1: correct AWS_REGION")
+	case c.Credentials == nil:
+		return nil, errors.New("nobody has credentials for " + c.Key)
 	}
-	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.MaxIdleConnsPerHost = atOnce })
-	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(client), config.WithLogger(logging.Nop{}),
-		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // who signs says when it asks again
+	at, good := rest.Address(cmp.Or(c.Endpoint, place{region: c.Region}.url("kms")))
+	if !good {
+		return nil, errors.New("the endpoint of AWS KMS is not a URL such as http://127.0.0.1:4566: correct AWS_ENDPOINT_URL_KMS")
 	}
-	if c.Region != "" {
-		options = append(options, config.WithRegion(c.Region))
-	}
-	if c.Credentials != nil {
-		options = append(options, config.WithCredentialsProvider(c.Credentials))
-	}
-	loaded, err := config.LoadDefaultConfig(ctx, options...)
+	client, err := rest.Client(c.CAFile)
 	if err != nil {
-		return nil, errors.New("the environment or the files of AWS cannot be read: compare AWS_PROFILE and AWS_CONFIG_FILE with them") // err may quote a file
+		return nil, fmt.Errorf("the CA file of AWS: %w", err)
 	}
-	if loaded.Region == "" {
-		return nil, fmt.Errorf("the region of %s is not known: set AWS_REGION, or name the key by its ARN", c.Key)
-	}
-	s := &Service{key: c.Key, shown: "AWS KMS, key " + c.Key, credentials: loaded.Credentials}
-	s.client = kms.NewFromConfig(loaded, func(o *kms.Options) {
-		if c.Endpoint != "" {
-			o.BaseEndpoint = &c.Endpoint
-		}
-	})
+	s := &Service{at: at.JoinPath("/").String(), key: c.Key, region: c.Region, credentials: c.Credentials, signer: v4.NewSigner()}
+	s.service = service{Shown: "AWS KMS, key " + c.Key, Client: client, Authorize: s.authorize, Judge: s.judge}
 	return s, nil
 }
 
-// String names the key.
-func (s *Service) String() string { return s.shown }
-
-// Format writes String, for every verb: the client has the credentials.
-func (s *Service) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.shown)) }
-
 // PublicKey returns the public key, in DER.
 func (s *Service) PublicKey(ctx context.Context) ([]byte, error) {
-	if err := s.identify(ctx); err != nil {
-		return nil, err
-	}
-	key, err := s.client.GetPublicKey(ctx, &kms.GetPublicKeyInput{KeyId: &s.key})
-	if err != nil {
-		return nil, s.fault(err)
-	}
-	return key.PublicKey, nil
+	var key struct{ PublicKey []byte }
+	err := s.ask(ctx, "GetPublicKey", map[string]any{"KeyId": s.key}, &key)
+	return key.PublicKey, err
 }
 
 // SignHash returns a signature of a hash, in DER.
 func (s *Service) SignHash(ctx context.Context, hash [32]byte) ([]byte, error) {
-	if err := s.identify(ctx); err != nil {
-		return nil, err
-	}
-	signed, err := s.client.Sign(ctx, &kms.SignInput{
-		KeyId: &s.key, Message: hash[:], MessageType: types.MessageTypeDigest, SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256,
-	})
-	if err != nil {
-		return nil, s.fault(err)
-	}
-	return signed.Signature, nil
+	var signed struct{ Signature []byte }
+	err := s.ask(ctx, "Sign", map[string]any{"KeyId": s.key, "Message": hash[:], "MessageType": "DIGEST", "SigningAlgorithm": "ECDSA_SHA_256"}, &signed)
+	return signed.Signature, err
 }
 
-// identify finds credentials, which the library keeps, since it says in no type that there are none.
-func (s *Service) identify(ctx context.Context) error {
-	_, err := s.credentials.Retrieve(ctx)
-	if err == nil {
-		return nil
+func (s *Service) ask(ctx context.Context, operation string, body, to any) error {
+	return s.Ask(ctx, http.MethodPost, s.at, http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {"TrentService." + operation}}, body, to)
+}
+
+// authorize signs a request (Signature Version 4).
+func (s *Service) authorize(r *http.Request, body []byte) error {
+	ctx := r.Context()
+	by, err := s.credentials.Retrieve(ctx)
+	if err != nil {
+		return s.without(ctx, err)
 	}
+	sum := sha256.Sum256(body)
+	now := time.Now().Add(time.Duration(s.ahead.Load()))
+	if err := s.signer.SignHTTP(ctx, by, r, hex.EncodeToString(sum[:]), "kms", s.region, now); err != nil {
+		return s.Fault(keyservice.Refused, "the request cannot be signed")
+	}
+	return nil
+}
+
+// without is the fault of having no credentials. It quotes nothing of err but what this package says, since it may have a file.
+func (s *Service) without(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return keyservice.Of(s.shown, ctx.Err())
+		return keyservice.Of(s.Shown, ctx.Err())
 	}
-	return &keyservice.FaultError{Kind: keyservice.Denied, Service: s.shown, Detail: "no credentials are found"}
+	if said, is := errors.AsType[*sourceError](err); is {
+		return s.Fault(said.kind, said.Error())
+	}
+	return s.Fault(keyservice.Denied, "no credentials are found")
 }
 
 var kinds = map[string]keyservice.Kind{
@@ -151,23 +161,33 @@ var kinds = map[string]keyservice.Kind{
 	"XksProxyUriUnreachableException": keyservice.Away,
 }
 
-func (s *Service) fault(err error) error {
-	said, spoken := errors.AsType[smithy.APIError](err)
-	response, answered := errors.AsType[*awshttp.ResponseError](err)
-	if !answered || response.HTTPStatusCode() == 0 {
-		return keyservice.Of(s.shown, err)
+// judge reads an answer without success. It has credentials looked for again that the service does not know, and learns what the
+// service's clock shows when it refuses a signature, which is good for five minutes.
+func (s *Service) judge(a rest.Answer) (keyservice.Kind, string) {
+	code := codeOf(a)
+	switch code {
+	case "ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException", "InvalidClientTokenId":
+		if kept, is := s.credentials.(*aws.CredentialsCache); is {
+			kept.Invalidate()
+		}
+	case "InvalidSignatureException":
+		if there, err := http.ParseTime(a.Header.Get("Date")); err == nil {
+			s.ahead.Store(int64(time.Until(there)))
+		}
 	}
-	f := &keyservice.FaultError{Kind: keyservice.OfStatus(response.HTTPStatusCode()), Service: s.shown, Detail: fmt.Sprintf("HTTP %d", response.HTTPStatusCode())}
-	if !spoken {
-		return f
+	kind, shown := a.Kind(kinds, code)
+	if _, throttles := retry.DefaultThrottleErrorCodes[code]; throttles {
+		kind = keyservice.Throttled
 	}
-	if code := keyservice.Code(said.ErrorCode()); code != "" {
-		f.Detail = code
+	return kind, shown
+}
+
+// codeOf returns the code of an answer: the last part of com.amazonaws.kms#NotFoundException:http://….
+func codeOf(a rest.Answer) string {
+	var said struct {
+		Type string `json:"__type"`
 	}
-	if kind, known := kinds[said.ErrorCode()]; known {
-		f.Kind = kind
-	} else if (retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}).IsErrorThrottle(err) == aws.TrueTernary {
-		f.Kind = keyservice.Throttled
-	}
-	return f
+	_ = json.Unmarshal(a.Body, &said)
+	code, _, _ := strings.Cut(cmp.Or(a.Header.Get("X-Amzn-ErrorType"), said.Type), ":")
+	return code[strings.LastIndexByte(code, '#')+1:]
 }

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"hash/crc32"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"golang.org/x/oauth2"
 
@@ -20,7 +18,7 @@ import (
 
 const (
 	scope   = "https://www.googleapis.com/auth/cloudkms"
-	service = "https://cloudkms.googleapis.com"
+	googles = "https://cloudkms.googleapis.com"
 )
 
 // Config says which key. Key is required.
@@ -45,11 +43,13 @@ func ParseKey(key string) error {
 	return nil
 }
 
+type service = rest.Service
+
 // Service is a version of a key in Google Cloud KMS. It is safe for concurrent use.
 type Service struct {
-	at, key, shown string
-	tokens         *tokens
-	client         *http.Client
+	service
+	at, key string
+	tokens  *tokens
 }
 
 // Open returns the service. It connects to nothing, and looks for credentials when they are needed.
@@ -57,22 +57,18 @@ func Open(c Config) (*Service, error) {
 	if err := ParseKey(c.Key); err != nil {
 		return nil, err
 	}
-	at, err := url.Parse(cmp.Or(c.Endpoint, service))
-	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" || at.User != nil {
-		return nil, errors.New("the endpoint of Google Cloud KMS is not a URL such as " + service + ": correct CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDKMS")
+	at, good := rest.Address(cmp.Or(c.Endpoint, googles))
+	if !good {
+		return nil, errors.New("the endpoint of Google Cloud KMS is not a URL such as " + googles + ": correct CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDKMS")
 	}
-	client := rest.Client(nil)
-	return &Service{
-		at: at.JoinPath("v1", c.Key).String(), key: c.Key, shown: "Google Cloud KMS, key " + c.Key, client: client,
-		tokens: &tokens{source: c.Tokens, client: client},
-	}, nil
+	client, err := rest.Client("")
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{at: at.JoinPath("v1", c.Key).String(), key: c.Key, tokens: &tokens{source: c.Tokens, client: client}}
+	s.service = service{Shown: "Google Cloud KMS, key " + c.Key, Client: client, Authorize: s.authorize, Judge: s.judge}
+	return s, nil
 }
-
-// Close closes the connections.
-func (s *Service) Close() { s.client.CloseIdleConnections() }
-
-// String names the key.
-func (s *Service) String() string { return s.shown }
 
 // PublicKey returns the public key, in DER.
 func (s *Service) PublicKey(ctx context.Context) ([]byte, error) {
@@ -81,13 +77,13 @@ func (s *Service) PublicKey(ctx context.Context) ([]byte, error) {
 		Pem       string
 		PemCrc32c string
 	}
-	if err := s.ask(ctx, http.MethodGet, "/publicKey", nil, &key); err != nil {
+	if err := s.Ask(ctx, http.MethodGet, s.at+"/publicKey", nil, nil, &key); err != nil {
 		return nil, err
 	}
 	if key.Name != s.key || key.PemCrc32c != sum([]byte(key.Pem)) {
 		return nil, s.garbled()
 	}
-	return rest.PublicKey(s.shown, key.Pem)
+	return s.ReadPEM(key.Pem)
 }
 
 // SignHash returns a signature of a hash, in DER.
@@ -98,7 +94,7 @@ func (s *Service) SignHash(ctx context.Context, hash [32]byte) ([]byte, error) {
 		SignatureCrc32c      string
 		VerifiedDigestCrc32c bool
 	}
-	err := s.ask(ctx, http.MethodPost, ":asymmetricSign", map[string]any{"digest": map[string][]byte{"sha256": hash[:]}, "digestCrc32c": sum(hash[:])}, &signed)
+	err := s.Ask(ctx, http.MethodPost, s.at+":asymmetricSign", nil, map[string]any{"digest": map[string][]byte{"sha256": hash[:]}, "digestCrc32c": sum(hash[:])}, &signed)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +110,7 @@ func sum(text []byte) string {
 }
 
 func (s *Service) garbled() error {
-	return &keyservice.FaultError{Kind: keyservice.Away, Service: s.shown, Detail: "its answer was damaged on its way"}
+	return s.Fault(keyservice.Away, "its answer was damaged on its way")
 }
 
 var kinds = map[string]keyservice.Kind{
@@ -129,29 +125,20 @@ var kinds = map[string]keyservice.Kind{
 	"FAILED_PRECONDITION": keyservice.Disabled, // the version is in a state that does not sign
 }
 
-func (s *Service) ask(ctx context.Context, method, path string, body, to any) error {
-	token, err := s.tokens.get(ctx, s.shown)
-	if err != nil {
-		return err
-	}
-	answer, err := rest.Ask(ctx, s.client, s.shown, method, s.at+path, http.Header{"Authorization": {"Bearer " + token}}, body)
-	if err != nil {
-		return err
-	}
-	if answer.Status == http.StatusOK {
-		if json.Unmarshal(answer.Body, to) != nil {
-			return rest.Unread(s.shown, "field")
-		}
-		return nil
-	}
-	var said struct{ Error struct{ Status string } }
-	_ = json.Unmarshal(answer.Body, &said)
-	f := &keyservice.FaultError{Kind: keyservice.OfStatus(answer.Status), Service: s.shown, Detail: "HTTP " + strconv.Itoa(answer.Status)}
-	if kind, known := kinds[said.Error.Status]; known {
-		f.Kind, f.Detail = kind, strings.ToUpper(keyservice.Code(said.Error.Status))
-	}
-	if answer.Status == http.StatusUnauthorized {
+func (s *Service) authorize(r *http.Request, _ []byte) error {
+	token, err := s.tokens.get(r.Context(), s.Shown)
+	r.Header.Set("Authorization", "Bearer "+token)
+	return err
+}
+
+func (s *Service) judge(a rest.Answer) (keyservice.Kind, string) {
+	if a.Status == http.StatusUnauthorized {
 		s.tokens.forget()
 	}
-	return f
+	var said struct{ Error struct{ Status string } }
+	_ = json.Unmarshal(a.Body, &said)
+	if _, known := kinds[said.Error.Status]; !known {
+		return keyservice.OfStatus(a.Status), ""
+	}
+	return a.Kind(kinds, said.Error.Status)
 }

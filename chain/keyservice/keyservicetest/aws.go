@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/conchhq/conch/chain/keyservice"
 )
@@ -27,7 +28,9 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (aws) verify(_ *StandIn, r *http.Request, body []byte) string {
+// verify computes the signature again, of what has come.
+func (aws) verify(s *StandIn, r *http.Request, body []byte) (string, string) {
+	const wrong, unknown = "InvalidSignatureException", "UnrecognizedClientException"
 	fields := map[string]string{}
 	scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	for part := range strings.SplitSeq(rest, ",") {
@@ -38,12 +41,15 @@ func (aws) verify(_ *StandIn, r *http.Request, body []byte) string {
 	id, scope, _ := strings.Cut(fields["Credential"], "/")
 	parts := strings.Split(scope, "/")
 	signed := strings.Split(fields["SignedHeaders"], ";")
-	if scheme != "AWS4-HMAC-SHA256" || id != AccessKey || len(parts) != 4 || parts[1] != Region || parts[2] != "kms" || !strings.HasPrefix(at, parts[0]) {
-		return "the request is not signed for this region and service: " + scope
+	if scheme != "AWS4-HMAC-SHA256" || len(parts) != 4 || parts[1] != Region || parts[2] != "kms" || parts[3] != "aws4_request" || !strings.HasPrefix(at, parts[0]) {
+		return "the request is not signed for this region and service: " + scope, wrong
+	}
+	if when, err := time.Parse("20060102T150405Z", at); err != nil || s.clock().Sub(when).Abs() > 5*time.Minute {
+		return "the request is signed at another time: " + at, wrong
 	}
 	for _, name := range []string{"host", "x-amz-date", "x-amz-target", "x-amz-security-token"} {
 		if !slices.Contains(signed, name) {
-			return "the signature does not cover " + name
+			return "the signature does not cover " + name, wrong
 		}
 	}
 	var headers strings.Builder
@@ -63,60 +69,51 @@ func (aws) verify(_ *StandIn, r *http.Request, body []byte) string {
 		key = mac(key, part)
 	}
 	want := mac(key, strings.Join([]string{scheme, at, scope, digest([]byte(canonical))}, "\n"))
-	if fields["Signature"] != hex.EncodeToString(want) {
-		return "the signature is wrong"
+	switch {
+	case id != AccessKey, r.Header.Get("X-Amz-Security-Token") != Session:
+		return "the access key or the session's token is wrong", unknown
+	case fields["Signature"] != hex.EncodeToString(want):
+		return "the signature is wrong", wrong
 	}
-	if r.Header.Get("X-Amz-Security-Token") != Session {
-		return "the session's token is wrong"
-	}
-	return ""
+	return "", ""
 }
 
-func (a aws) answer(s *StandIn, w http.ResponseWriter, r *http.Request, body []byte) {
+func (aws) read(s *StandIn, r *http.Request, body []byte) (operation, []byte) {
 	var asked struct {
 		KeyID            string `json:"KeyId"`
 		Message          []byte
 		MessageType      string
 		SigningAlgorithm string
 	}
-	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-	if r.Header.Get("Content-Type") != "application/x-amz-json-1.1" || json.Unmarshal(body, &asked) != nil || asked.KeyID != s.Name {
-		s.complain("the request cannot be read: " + string(body))
-		a.fail(w, keyservice.Missing, "")
-		return
+	target := r.Header.Get("X-Amz-Target")
+	switch {
+	case r.Method+r.URL.Path != "POST/", r.Header.Get("Content-Type") != "application/x-amz-json-1.1", json.Unmarshal(body, &asked) != nil, asked.KeyID != s.Name:
+	case target == "TrentService.GetPublicKey":
+		return showKey, nil
+	case target == "TrentService.Sign" && asked.MessageType == "DIGEST" && asked.SigningAlgorithm == "ECDSA_SHA_256":
+		return sign, asked.Message
 	}
-	switch r.Header.Get("X-Amz-Target") {
-	case "TrentService.GetPublicKey":
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		answer(w, map[string]any{"KeyId": s.Name, "KeySpec": "ECC_SECG_P256K1", "KeyUsage": "SIGN_VERIFY", "PublicKey": s.key.Public, "SigningAlgorithms": []string{"ECDSA_SHA_256"}})
-	case "TrentService.Sign":
-		if asked.MessageType != "DIGEST" || asked.SigningAlgorithm != "ECDSA_SHA_256" || len(asked.Message) != 32 {
-			s.complain("what is asked for is not a signature of a hash: " + string(body))
-			a.fail(w, keyservice.Unfit, "")
-			return
-		}
-		signature, throttled := s.sign(asked.Message)
-		if throttled {
-			a.fail(w, keyservice.Throttled, "")
-			return
-		}
-		answer(w, map[string]any{"KeyId": s.Name, "Signature": signature, "SigningAlgorithm": "ECDSA_SHA_256"})
-	default:
-		s.complain("there is no such operation: " + r.Header.Get("X-Amz-Target"))
-		w.WriteHeader(http.StatusBadRequest)
-	}
+	return none, nil
 }
 
-func (aws) fail(w http.ResponseWriter, kind keyservice.Kind, text string) {
-	status, code := http.StatusBadRequest, map[keyservice.Kind]string{
-		keyservice.Throttled: "ThrottlingException", keyservice.Denied: "AccessDeniedException", keyservice.Disabled: "KMSInvalidStateException",
-		keyservice.Missing: "NotFoundException", keyservice.Unfit: "InvalidKeyUsageException", keyservice.Away: "KMSInternalException", keyservice.Refused: "ValidationException",
-	}[kind]
+func (aws) key(s *StandIn, public []byte) any {
+	return map[string]any{"KeyId": s.Name, "KeySpec": "ECC_SECG_P256K1", "KeyUsage": "SIGN_VERIFY", "PublicKey": public, "SigningAlgorithms": []string{"ECDSA_SHA_256"}}
+}
+
+func (aws) signed(s *StandIn, signature []byte) any {
+	return map[string]any{"KeyId": s.Name, "Signature": signature, "SigningAlgorithm": "ECDSA_SHA_256"}
+}
+
+func (aws) fault(kind keyservice.Kind, code, text string) (int, any) {
+	status := http.StatusBadRequest
 	if kind == keyservice.Away {
 		status = http.StatusInternalServerError
 	}
-	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-	w.WriteHeader(status)
-	answer(w, map[string]string{"__type": code, "message": text})
+	if code == "" {
+		code = map[keyservice.Kind]string{
+			keyservice.Throttled: "ThrottlingException", keyservice.Denied: "AccessDeniedException", keyservice.Disabled: "KMSInvalidStateException",
+			keyservice.Missing: "NotFoundException", keyservice.Unfit: "InvalidKeyUsageException", keyservice.Away: "KMSInternalException", keyservice.Refused: "ValidationException",
+		}[kind]
+	}
+	return status, map[string]string{"__type": code, "message": text}
 }

@@ -26,44 +26,39 @@ func sum(text []byte) string {
 	return strconv.FormatUint(uint64(crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))), 10)
 }
 
-func (google) verify(_ *StandIn, r *http.Request, _ []byte) string {
+func (google) verify(_ *StandIn, r *http.Request, _ []byte) (string, string) {
 	if r.Header.Get("Authorization") != "Bearer "+Token {
-		return "the token is wrong"
+		return "the token is wrong", ""
 	}
-	return ""
+	return "", ""
 }
 
-func (g google) answer(s *StandIn, w http.ResponseWriter, r *http.Request, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
+func (google) read(s *StandIn, r *http.Request, body []byte) (operation, []byte) {
 	switch r.Method + " " + r.URL.Path {
 	case "GET /v1/" + s.Name + "/publicKey":
-		s.mu.Lock()
-		text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: s.key.Public})
-		s.mu.Unlock()
-		answer(w, map[string]any{"pem": string(text), "algorithm": "EC_SIGN_SECP256K1_SHA256", "pemCrc32c": sum(text), "name": s.Name, "protectionLevel": "HSM"})
+		return showKey, nil
 	case "POST /v1/" + s.Name + ":asymmetricSign":
 		var asked struct {
 			Digest       struct{ Sha256 []byte }
 			DigestCrc32c string
 		}
-		if json.Unmarshal(body, &asked) != nil || len(asked.Digest.Sha256) != 32 || asked.DigestCrc32c != sum(asked.Digest.Sha256) {
-			s.complain("what is asked for is not a signature of a hash: " + string(body))
-			g.fail(w, keyservice.Refused, "")
-			return
+		if json.Unmarshal(body, &asked) == nil && asked.DigestCrc32c == sum(asked.Digest.Sha256) {
+			return sign, asked.Digest.Sha256
 		}
-		signature, throttled := s.sign(asked.Digest.Sha256)
-		if throttled {
-			g.fail(w, keyservice.Throttled, "")
-			return
-		}
-		answer(w, map[string]any{"signature": signature, "signatureCrc32c": sum(signature), "verifiedDigestCrc32c": true, "name": s.Name, "protectionLevel": "HSM"})
-	default:
-		s.complain("there is no such operation: " + r.Method + " " + r.URL.Path)
-		g.fail(w, keyservice.Missing, "")
 	}
+	return none, nil
 }
 
-func (google) fail(w http.ResponseWriter, kind keyservice.Kind, text string) {
+func (google) key(s *StandIn, public []byte) any {
+	text := inPEM(public)
+	return map[string]any{"pem": text, "algorithm": "EC_SIGN_SECP256K1_SHA256", "pemCrc32c": sum([]byte(text)), "name": s.Name, "protectionLevel": "HSM"}
+}
+
+func (google) signed(s *StandIn, signature []byte) any {
+	return map[string]any{"signature": signature, "signatureCrc32c": sum(signature), "verifiedDigestCrc32c": true, "name": s.Name, "protectionLevel": "HSM"}
+}
+
+func (google) fault(kind keyservice.Kind, _, text string) (int, any) {
 	said := map[keyservice.Kind]struct {
 		status int
 		code   string
@@ -72,9 +67,7 @@ func (google) fail(w http.ResponseWriter, kind keyservice.Kind, text string) {
 		keyservice.Disabled: {http.StatusBadRequest, "FAILED_PRECONDITION"}, keyservice.Missing: {http.StatusNotFound, "NOT_FOUND"},
 		keyservice.Away: {http.StatusServiceUnavailable, "UNAVAILABLE"}, keyservice.Refused: {http.StatusBadRequest, "INVALID_ARGUMENT"},
 	}[kind]
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(said.status)
-	answer(w, map[string]any{"error": map[string]any{"code": said.status, "message": text, "status": said.code}})
+	return said.status, map[string]any{"error": map[string]any{"code": said.status, "message": text, "status": said.code}}
 }
 
 // account is a service account, to which tokens are given for assertions that its key has signed.

@@ -2,6 +2,7 @@ package keyservicetest
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/chain/keyservice"
 )
@@ -60,7 +62,8 @@ type StandIn struct {
 	broken  map[keyservice.Kind]bool
 	garbled bool // it sends a body that is no answer
 	hangs   bool
-	left    int // signatures until it throttles; below 0: any number
+	ahead   time.Duration // of its clock
+	left    int           // signatures until it throttles; below 0: any number
 	calls   int
 	signing int
 	gate    chan struct{} // signatures wait until it is closed
@@ -124,6 +127,9 @@ func (s *StandIn) ThrottleAfter(n int) { s.change(func() { s.left = n }) }
 // Use changes its key.
 func (s *StandIn) Use(key Key) { s.change(func() { s.key = key }) }
 
+// SetAhead has its clock show a later time. Only AWS looks at it.
+func (s *StandIn) SetAhead(by time.Duration) { s.change(func() { s.ahead = by }) }
+
 // HoldUntil lets no signature go before so many are asked for at once.
 func (s *StandIn) HoldUntil(n int) { s.change(func() { s.gate, s.full = make(chan struct{}), n }) }
 
@@ -156,26 +162,63 @@ func (s *StandIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.account.serve(w, body)
 		return
 	}
-	speaks := map[Provider]dialect{AWS: aws{}, Google: google{}, Vault: vault{}}[s.Provider]
 	kind, fails := s.begin()
 	s.mu.Lock()
 	hangs, garbled := s.hangs, s.garbled
 	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Date", s.clock().UTC().Format(http.TimeFormat))
 	switch {
 	case hangs:
 		<-r.Context().Done()
 	case garbled:
 		_, _ = io.WriteString(w, `{"data":`)
 	case fails:
-		speaks.fail(w, kind, echo(r))
+		s.fail(w, kind, "", echo(r))
 	default:
-		if denied := speaks.verify(s, r, body); denied != "" {
-			s.complain(denied)
-			speaks.fail(w, keyservice.Denied, echo(r))
+		s.serve(w, r, body)
+	}
+}
+
+// serve lets a request in, and does what it asks for.
+func (s *StandIn) serve(w http.ResponseWriter, r *http.Request, body []byte) {
+	speaks := dialects[s.Provider]
+	if wrong, code := speaks.verify(s, r, body); wrong != "" {
+		s.complain(wrong)
+		s.fail(w, keyservice.Denied, code, echo(r))
+		return
+	}
+	asked, hash := speaks.read(s, r, body)
+	switch {
+	case asked == showKey:
+		s.mu.Lock()
+		public := s.key.Public
+		s.mu.Unlock()
+		answer(w, speaks.key(s, public))
+	case asked == sign && len(hash) == 32:
+		signature, throttled := s.sign(hash)
+		if throttled {
+			s.fail(w, keyservice.Throttled, "", "")
 			return
 		}
-		speaks.answer(s, w, r, body)
+		answer(w, speaks.signed(s, signature))
+	default:
+		s.complain("what is asked for is neither the key nor a signature of a hash: " + r.Method + " " + r.URL.Path + " " + string(body))
+		s.fail(w, keyservice.Refused, "", "")
 	}
+}
+
+func (s *StandIn) fail(w http.ResponseWriter, kind keyservice.Kind, code, text string) {
+	status, body := dialects[s.Provider].fault(kind, code, text)
+	w.WriteHeader(status)
+	answer(w, body)
+}
+
+// clock is the time that it has.
+func (s *StandIn) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Add(s.ahead)
 }
 
 // echo is what a careless proxy writes into its errors: all that it was sent.
@@ -220,12 +263,30 @@ func (s *StandIn) sign(hash []byte) (signature []byte, throttled bool) {
 	return key.Sign(hash), false
 }
 
+type operation int
+
+const (
+	none operation = iota
+	showKey
+	sign
+)
+
 // dialect is how a service speaks.
 type dialect interface {
-	// verify returns why a request is not let in; empty: it is.
-	verify(s *StandIn, r *http.Request, body []byte) string
-	answer(s *StandIn, w http.ResponseWriter, r *http.Request, body []byte)
-	fail(w http.ResponseWriter, kind keyservice.Kind, text string)
+	// verify returns why a request is not let in, and the code that says so if there is one of its own; empty: it is.
+	verify(s *StandIn, r *http.Request, body []byte) (why, code string)
+	// read returns what is asked for, and the hash that is to be signed.
+	read(s *StandIn, r *http.Request, body []byte) (operation, []byte)
+	key(s *StandIn, public []byte) any
+	signed(s *StandIn, signature []byte) any
+	// fault returns the answer of a kind, with a code if it has one of its own, and a text.
+	fault(kind keyservice.Kind, code, text string) (status int, body any)
+}
+
+var dialects = map[Provider]dialect{AWS: aws{}, Google: google{}, Vault: vault{}}
+
+func inPEM(public []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
 }
 
 // answer writes an answer as JSON.

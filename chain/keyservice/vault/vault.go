@@ -3,13 +3,11 @@ package vault
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -61,13 +59,13 @@ func ParseKey(key string) error {
 	return nil
 }
 
+type service = rest.Service
+
 // Service is a key in Vault. It is safe for concurrent use.
 type Service struct {
-	at     string // of the mount
-	name   string
-	shown  string
-	header func() (http.Header, error) // a function, so that no print shows the token
-	client *http.Client
+	service
+	at   string // of the mount
+	name string
 }
 
 // Open returns the service. It connects to nothing.
@@ -75,42 +73,40 @@ func Open(c Config) (*Service, error) {
 	if err := ParseKey(c.Key); err != nil {
 		return nil, err
 	}
-	at, err := url.Parse(c.Address)
-	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" || at.User != nil {
+	at, good := rest.Address(c.Address)
+	if !good {
 		return nil, errors.New("the address of Vault is not a URL such as https://vault.example:8200: correct VAULT_ADDR")
 	}
-	roots, err := secretfile.Roots(c.CAFile)
+	client, err := rest.Client(c.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("the CA file of Vault: %w", err)
 	}
 	slash := strings.LastIndexByte(c.Key, '/')
-	s := &Service{
-		at: at.JoinPath("v1", c.Key[:slash]).String(), name: c.Key[slash+1:], shown: "Vault's key " + c.Key,
-		client: rest.Client(&http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}),
-	}
-	s.header = func() (http.Header, error) {
-		header := http.Header{"X-Vault-Request": {"true"}}
-		if c.Namespace != "" {
-			header.Set("X-Vault-Namespace", c.Namespace)
-		}
-		if c.Token == nil {
-			return header, nil
-		}
-		token, err := c.Token()
-		if err != nil || token == "" {
-			return header, err
-		}
-		header.Set("X-Vault-Token", token)
-		return header, nil
+	s := &Service{at: at.JoinPath("v1", c.Key[:slash]).String(), name: c.Key[slash+1:]}
+	s.service = service{
+		Shown:  "Vault's key " + c.Key,
+		Client: client,
+		Judge:  judge,
+		Authorize: func(r *http.Request, _ []byte) error {
+			r.Header.Set("X-Vault-Request", "true")
+			if c.Namespace != "" {
+				r.Header.Set("X-Vault-Namespace", c.Namespace)
+			}
+			if c.Token == nil {
+				return nil
+			}
+			token, err := c.Token()
+			if err != nil {
+				return s.Fault(keyservice.Denied, "its token cannot be read")
+			}
+			if token != "" {
+				r.Header.Set("X-Vault-Token", token)
+			}
+			return nil
+		},
 	}
 	return s, nil
 }
-
-// Close closes the connections.
-func (s *Service) Close() { s.client.CloseIdleConnections() }
-
-// String names the key.
-func (s *Service) String() string { return s.shown }
 
 // PublicKey returns the public key of the newest version, in DER.
 func (s *Service) PublicKey(ctx context.Context) ([]byte, error) {
@@ -126,9 +122,9 @@ func (s *Service) PublicKey(ctx context.Context) ([]byte, error) {
 	}
 	newest := key.Keys[strconv.Itoa(key.Latest)].PublicKey
 	if newest == "" {
-		return nil, &keyservice.FaultError{Kind: keyservice.Unfit, Service: s.shown, Detail: "it has no public key; its type is " + keyservice.Code(strings.ReplaceAll(key.Type, "-", "_"))}
+		return nil, s.Fault(keyservice.Unfit, "it has no public key; its type is "+keyservice.Code(strings.ReplaceAll(key.Type, "-", "_")))
 	}
-	return rest.PublicKey(s.shown, newest)
+	return s.ReadPEM(newest)
 }
 
 // SignHash returns a signature of a hash, in DER.
@@ -145,36 +141,22 @@ func (s *Service) SignHash(ctx context.Context, hash [32]byte) ([]byte, error) {
 	parts := strings.Split(signed.Signature, ":") // vault:v1:…
 	der, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
 	if err != nil || len(parts) != 3 {
-		return nil, rest.Unread(s.shown, "signature")
+		return nil, s.Unread("signature")
 	}
 	return der, nil
 }
 
 func (s *Service) ask(ctx context.Context, method, path string, body, data any) error {
-	header, err := s.header()
-	if err != nil {
-		return &keyservice.FaultError{Kind: keyservice.Denied, Service: s.shown, Detail: "its token cannot be read"}
-	}
-	answer, err := rest.Ask(ctx, s.client, s.shown, method, s.at+path, header, body)
-	if err != nil {
-		return err
-	}
-	if answer.Status != http.StatusOK {
-		return &keyservice.FaultError{Kind: s.kind(answer), Service: s.shown, Detail: "HTTP " + strconv.Itoa(answer.Status)}
-	}
-	if json.Unmarshal(answer.Body, &struct {
+	return s.Ask(ctx, method, s.at+path, nil, body, &struct {
 		Data any `json:"data"`
-	}{data}) != nil {
-		return rest.Unread(s.shown, "data")
-	}
-	return nil
+	}{data})
 }
 
-// kind reads an answer without success. 429 is a quota, since a standby says so only where it is asked for its health; a sealed
+// judge reads an answer without success. 429 is a quota, since a standby says so only where it is asked for its health; a sealed
 // server says 503.
-func (s *Service) kind(a rest.Answer) keyservice.Kind {
+func judge(a rest.Answer) (keyservice.Kind, string) {
 	if a.Status != http.StatusBadRequest {
-		return keyservice.OfStatus(a.Status)
+		return keyservice.OfStatus(a.Status), ""
 	}
 	var said struct {
 		Errors []string `json:"errors"`
@@ -183,11 +165,11 @@ func (s *Service) kind(a rest.Answer) keyservice.Kind {
 	text := strings.ToLower(strings.Join(said.Errors, " "))
 	switch {
 	case strings.Contains(text, "not found"), strings.Contains(text, "no existing key"):
-		return keyservice.Missing
+		return keyservice.Missing, ""
 	case strings.Contains(text, "does not support"), strings.Contains(text, "unsupported key"):
-		return keyservice.Unfit
+		return keyservice.Unfit, ""
 	case strings.Contains(text, "deleted"), strings.Contains(text, "disabled"):
-		return keyservice.Disabled
+		return keyservice.Disabled, ""
 	}
-	return keyservice.Refused
+	return keyservice.Refused, ""
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -132,7 +133,7 @@ func (b requestBody) parse() (pending.Intent, error) {
 		return out, &web.FieldError{Field: "data", Text: err.Error()}
 	}
 	if b.Value != nil {
-		if !decimal.MatchString(*b.Value) {
+		if !decimal().MatchString(*b.Value) {
 			return out, &web.FieldError{Field: "value", Text: "is not a text of decimal digits: write an amount of 0 or more in the chain's smallest unit"}
 		}
 		if out.Call.Value.SetString(*b.Value, 10); out.Call.Value.BitLen() > 256 {
@@ -151,7 +152,7 @@ func (b requestBody) parse() (pending.Intent, error) {
 	return out, web.CheckKey(b.Key)
 }
 
-var decimal = regexp.MustCompile(`^[0-9]{1,78}$`)
+var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,78}$`) })
 
 func notAccepted(err error) error {
 	if field, ok := errors.AsType[*web.FieldError](err); ok {

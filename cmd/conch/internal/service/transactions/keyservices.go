@@ -1,7 +1,6 @@
 package transactions
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,17 +16,21 @@ import (
 // keyService is a kind of service that a signer may name, by the word before its first colon.
 type keyService struct {
 	parse func(key string) error
-	open  func(ctx context.Context, key string) (evm.KeyService, error)
+	open  func(key string) (evm.KeyService, error)
 }
 
 var keyServices = map[string]keyService{
-	"awskms": {awskms.ParseKey, func(ctx context.Context, key string) (evm.KeyService, error) {
-		return awskms.Open(ctx, awskms.Config{Key: key})
+	"awskms": {awskms.ParseKey, func(key string) (evm.KeyService, error) {
+		c, err := awskms.FromEnvironment(key, os.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		return awskms.Open(c)
 	}},
-	"gcpkms": {gcpkms.ParseKey, func(_ context.Context, key string) (evm.KeyService, error) {
+	"gcpkms": {gcpkms.ParseKey, func(key string) (evm.KeyService, error) {
 		return gcpkms.Open(gcpkms.FromEnvironment(key, os.Getenv))
 	}},
-	"vault": {vault.ParseKey, func(_ context.Context, key string) (evm.KeyService, error) {
+	"vault": {vault.ParseKey, func(key string) (evm.KeyService, error) {
 		return vault.Open(vault.FromEnvironment(key, os.Getenv))
 	}},
 }
@@ -45,7 +48,7 @@ func openRemote(a Account) (*evm.Remote, error) {
 	if !is {
 		return nil, errors.New("its signer is no service of keys") // the caller has looked
 	}
-	service, err := of.open(context.Background(), key)
+	service, err := of.open(key)
 	if err != nil {
 		return nil, fmt.Errorf("%w %v: %w", chain.ErrKey, a.Address, err)
 	}

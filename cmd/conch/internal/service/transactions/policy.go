@@ -56,7 +56,7 @@ func (a *Amount) MarshalJSON() ([]byte, error) { return json.Marshal(a.String())
 // UnmarshalJSON reads what MarshalJSON writes, and a number that any program can read.
 func (a *Amount) UnmarshalJSON(raw []byte) error {
 	text := strings.Trim(string(raw), `"`)
-	if !decimal.MatchString(text) {
+	if !decimal().MatchString(text) {
 		return fmt.Errorf("%.100s is no amount: write decimal digits in quotation marks", raw)
 	}
 	a.SetString(text, 10)

@@ -26,7 +26,7 @@ func (b requestBody) wishes(in *pending.Intent, now time.Time) (err error) {
 		}
 	}
 	if b.MaxFee != "" {
-		if !decimal.MatchString(b.MaxFee) {
+		if !decimal().MatchString(b.MaxFee) {
 			return &web.FieldError{Field: "max_fee", Text: "is not a text of decimal digits: write the most for a unit of gas, in the chain's smallest unit"}
 		}
 		if in.MaxFee, _ = new(big.Int).SetString(b.MaxFee, 10); in.MaxFee.Sign() == 0 || in.MaxFee.BitLen() > 256 {
