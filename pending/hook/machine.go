@@ -17,7 +17,7 @@ const (
 	again     = Places / 4            // of the places are for events that were refused before: new ones do not wait for those
 	window    = 2000                  // new events in memory
 	most      = 500                   // new events that are read at once
-	apart     = 20 * time.Millisecond // between two turns: at most fifty transactions a second
+	apart     = 20 * time.Millisecond // between two turns, but after one that has read as many as it may
 	afterMiss = time.Second           // after a turn that has failed
 	look      = 5 * time.Second       // between looks for what nobody has announced
 	longLook  = 30 * time.Second      // the same, for what waits in the store

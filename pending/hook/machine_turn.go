@@ -29,7 +29,9 @@ func (m *machine) owe(l *line, id pending.ID) {
 
 // takeTurned takes in that a note is stored, and then what was read after it.
 func (m *machine) takeTurned(in Turned) {
-	m.turning, m.turnAt = false, m.now+apart
+	if m.turning, m.turnAt = false, m.now; len(in.Events) < most { // else there are more
+		m.turnAt += apart
+	}
 	m.nextLook(in)
 	stored := m.storing
 	m.storing = owed{}

@@ -99,8 +99,8 @@ const (
 	verdictRows = `
 	 UNION ALL
 	SELECT NULL::uuid, j.verdict, j.what, j.most, j.spent, j.at, j.again, j.id, ''::bytea, '', ''::bytea, 0::numeric, ''::bytea, 0::bigint, '', '', j.at, '', NULL::text, NULL::numeric, 0::bigint, NULL::timestamptz FROM judged j
-	 WHERE conch.pending_kept((SELECT count(*) FROM judged g WHERE g.verdict = 'granted'),
-	                         (SELECT count(*) FROM fresh f JOIN pg_catalog.unnest($16::uuid[]) g(id) ON g.id = f.id))`
+	 WHERE (SELECT conch.pending_kept((SELECT count(*) FROM judged g WHERE g.verdict = 'granted'),
+	                                 (SELECT count(*) FROM fresh f JOIN pg_catalog.unnest($16::uuid[]) g(id) ON g.id = f.id)))`
 )
 
 // verdict is what the database says of an intent with a reservation.

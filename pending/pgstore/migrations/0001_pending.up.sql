@@ -425,7 +425,6 @@ CREATE TABLE conch.pending_reserved (
     amounts  numeric[] NOT NULL,
     returned smallint NOT NULL DEFAULT 0                    -- 1: all but the fee, 2: all
 );
-CREATE INDEX pending_reserved_since ON conch.pending_reserved (since);
 
 -- What was given back, and is not taken off what was spent yet: so who gives back waits for no row that callers share. Less than 0 was
 -- taken again.
@@ -454,8 +453,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enab
 DECLARE
     day     timestamptz;
     minute  timestamptz;
-    known   boolean[];
+    known   int[];                                          -- of ids, by their places, as in all that follows
     mine    int[];
+    done    int[] := '{}';
     p       conch.pending_policies;
     o       int[];                                          -- of those, what each takes
     w       text[];
@@ -468,20 +468,22 @@ BEGIN
     at := clock_timestamp();
     day := date_trunc('day', at, 'UTC');
     minute := date_trunc('minute', at, 'UTC');
-    known := ARRAY(SELECT a.key <> '' AND (a.nth > 1
-               OR EXISTS (SELECT FROM conch.intents k WHERE k.chain = pending_reserve.chain AND k.account = a.account AND k.space = '' AND k.idempotency_key = a.key)
-               OR EXISTS (SELECT FROM conch.archived_intents k WHERE k.chain = pending_reserve.chain AND k.account = a.account AND k.space = '' AND k.idempotency_key = a.key))
+    known := ARRAY(SELECT a.place
           FROM (SELECT u.*, row_number() OVER (PARTITION BY u.account, u.key ORDER BY u.place) AS nth
-                  FROM unnest(accounts, keys) WITH ORDINALITY AS u(account, key, place)) a ORDER BY a.place);
+                  FROM unnest(accounts, keys) WITH ORDINALITY AS u(account, key, place) WHERE u.key <> '') a
+         WHERE a.nth > 1
+            OR EXISTS (SELECT FROM conch.intents k WHERE k.chain = pending_reserve.chain AND k.account = a.account AND k.space = '' AND k.idempotency_key = a.key)
+            OR EXISTS (SELECT FROM conch.archived_intents k WHERE k.chain = pending_reserve.chain AND k.account = a.account AND k.space = '' AND k.idempotency_key = a.key));
     WITH gone AS (DELETE FROM conch.pending_returned r WHERE r.chain = pending_reserve.chain AND r.token = ANY (tokens) RETURNING r.*),
          sums AS (SELECT g.token, g.what, g.since, sum(g.amount) AS amount FROM gone g GROUP BY g.token, g.what, g.since)
     UPDATE conch.pending_spent s SET spent = s.spent - g.amount FROM sums g
      WHERE s.token = g.token AND s.chain = pending_reserve.chain AND s.what = g.what AND s.since = g.since;
     FOR p IN SELECT * FROM conch.pending_policies q WHERE q.chain = pending_reserve.chain AND q.token = ANY (tokens) ORDER BY q.token LOOP
-        mine := ARRAY(SELECT m FROM generate_subscripts(ids, 1) m WHERE tokens[m] = p.token AND versions[m] = p.version AND NOT known[m] ORDER BY m);
+        mine := ARRAY(SELECT m FROM generate_subscripts(ids, 1) m WHERE tokens[m] = p.token AND versions[m] = p.version AND m <> ALL (known) ORDER BY m);
         IF cardinality(mine) = 0 THEN
             CONTINUE;
         END IF;
+        done := done || mine;
         SELECT coalesce(array_agg(t.i ORDER BY t.place), '{}'), coalesce(array_agg(t.what ORDER BY t.place), '{}'), coalesce(array_agg(t.amount ORDER BY t.place), '{}')
           INTO o, w, a FROM unnest(owners, whats, amounts) WITH ORDINALITY t(i, what, amount, place) JOIN unnest(mine) m ON m = t.i;
         IF NOT EXISTS (SELECT FROM conch.pending_excess(p, day, minute, w, a)) THEN
@@ -507,9 +509,10 @@ BEGIN
             RETURN NEXT;
         END LOOP;
     END LOOP;
-    RETURN QUERY SELECT ids[m], CASE WHEN known[m] THEN 'known' ELSE 'changed' END, '', NULL::numeric, NULL::numeric, pending_reserve.at, NULL::timestamptz
-       FROM generate_subscripts(ids, 1) m
-      WHERE known[m] OR NOT EXISTS (SELECT FROM conch.pending_policies q WHERE q.chain = pending_reserve.chain AND q.token = tokens[m] AND q.version = versions[m]);
+    IF cardinality(done) < cardinality(ids) THEN
+        RETURN QUERY SELECT ids[m], CASE WHEN m = ANY (known) THEN 'known' ELSE 'changed' END, '', NULL::numeric, NULL::numeric, pending_reserve.at, NULL::timestamptz
+           FROM generate_subscripts(ids, 1) m WHERE m <> ALL (done);
+    END IF;
 END $$;
 REVOKE ALL ON FUNCTION conch.pending_reserve(text, uuid[], bytea[], text[], text[], bigint[], int[], text[], numeric[]) FROM PUBLIC;
 
@@ -526,17 +529,17 @@ BEGIN ATOMIC
 END;
 REVOKE ALL ON FUNCTION conch.pending_excess(conch.pending_policies, timestamptz, timestamptz, text[], numeric[]) FROM PUBLIC;
 
--- take takes it.
+-- take takes it. The plans of an SQL function would be made anew for each batch.
 CREATE FUNCTION conch.pending_take(p conch.pending_policies, day timestamptz, minute timestamptz, ids uuid[], owners int[], whats text[], amounts numeric[])
-RETURNS void LANGUAGE sql
-BEGIN ATOMIC
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
     INSERT INTO conch.pending_reserved (intent, token, chain, since, whats, amounts)
     SELECT ids[t.i], (p).token, (p).chain, day, array_agg(t.what), array_agg(t.amount) FROM unnest(owners, whats, amounts) t(i, what, amount) GROUP BY t.i;
     INSERT INTO conch.pending_spent AS s (token, chain, what, since, spent)
     SELECT (p).token, (p).chain, t.what, CASE t.what WHEN 'count' THEN minute ELSE day END, sum(t.amount)
       FROM unnest(whats, amounts) t(what, amount) GROUP BY t.what
         ON CONFLICT (token, chain, what, since) DO UPDATE SET spent = s.spent + excluded.spent;
-END;
+END $$;
 REVOKE ALL ON FUNCTION conch.pending_take(conch.pending_policies, timestamptz, timestamptz, uuid[], int[], text[], numeric[]) FROM PUBLIC;
 
 -- kept refuses to take anything for an intent that was not stored, since another one got its key meanwhile.
@@ -555,6 +558,9 @@ CREATE FUNCTION conch.pending_give_back() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
+    IF NOT EXISTS (SELECT FROM fresh f WHERE f.kind IN ('final', 'rejected', 'rewound')) THEN
+        RETURN NULL; -- which costs less than to begin what follows
+    END IF;
     WITH told AS (
         SELECT DISTINCT ON (f.intent) f.intent,
                CASE WHEN f.kind = 'rewound' OR f.fate = 'done' AND NOT f.failed THEN 0 WHEN f.nonce IS NULL THEN 2 ELSE 1 END AS back
@@ -582,7 +588,8 @@ BEGIN
     DELETE FROM conch.pending_returned r WHERE r.since < clock_timestamp() - older;
     DELETE FROM conch.pending_spent s WHERE s.since < clock_timestamp() - older;
     DELETE FROM conch.pending_reserved r
-     WHERE r.intent = ANY (ARRAY(SELECT o.intent FROM conch.pending_reserved o WHERE o.since < clock_timestamp() - older ORDER BY o.since LIMIT most FOR UPDATE SKIP LOCKED));
+     WHERE r.intent = ANY (ARRAY(SELECT o.intent FROM conch.pending_reserved o ORDER BY o.intent LIMIT most FOR UPDATE SKIP LOCKED))
+       AND r.since < clock_timestamp() - older; -- IDs begin with the time
     GET DIAGNOSTICS n = ROW_COUNT;
     RETURN n;
 END $$;

@@ -102,14 +102,14 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 				return err
 			}
 			accepted = append(accepted, perSecond(many, began))
-			one, err := a.send(ctx, many, false)
+			one, err := a.send(ctx, many, nil)
 			if err != nil {
 				return err
 			}
 			queued = append(queued, one.perSecond)
 			ours.add(one.effort, many)
 			commits, allowed = append(commits, one.commits), append(allowed, one.allowed)
-			if one, err = a.send(ctx, many, true); err != nil {
+			if one, err = a.send(ctx, many, a.payer.Accept); err != nil {
 				return err
 			}
 			whole = append(whole, one.perSecond)
@@ -127,27 +127,32 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 // limited measures transactions whose acceptance takes from the limits of a policy, and whose final states give back what they did not need, beside
 // the same without, in turn.
 func (a *account) limited(ctx context.Context, r *Report) error {
-	many := a.cfg.amounts().intents / 2
-	a.cfg.Say("pending: twice %d transactions, within the limits of a policy and without one …", many)
+	many := a.cfg.amounts().intents / 4
+	a.cfg.Say("pending: four times %d transactions, accepted before and meanwhile, within the limits of a policy and without one …", many)
 	if err := a.payer.Limit(ctx); err != nil {
 		return err
 	}
 	accepts := [2]func(context.Context, int) error{a.payer.Accept, a.payer.AcceptWithin}
-	var accepted, mined [2][]float64
-	for i, within := range []int{0, 1, 1, 0} { // ABBA
+	var accepted, mined, whole [2][]float64
+	for i, within := range []int{0, 1, 1, 0, 0, 1, 1, 0} { // ABBA
 		began := time.Now()
 		if err := accepts[within](ctx, many); err != nil {
 			return err
 		}
 		accepted[within] = append(accepted[within], perSecond(many, began))
-		one, err := a.send(ctx, many, false)
+		one, err := a.send(ctx, many, nil)
 		if err != nil {
 			return fmt.Errorf("round %d: %w", i+1, err)
 		}
 		mined[within] = append(mined[within], one.perSecond)
+		if one, err = a.send(ctx, many, accepts[within]); err != nil {
+			return fmt.Errorf("round %d: %w", i+1, err)
+		}
+		whole[within] = append(whole[within], one.perSecond)
 	}
 	r.beside("accept_within_policy", median(accepted[1]), median(accepted[0]), "tx/s")
 	r.beside("send_to_mined_within_policy", median(mined[1]), median(mined[0]), "tx/s")
+	r.beside("submit_to_mined_within_policy", median(whole[1]), median(whole[0]), "tx/s")
 	return nil
 }
 
@@ -169,9 +174,9 @@ type sent struct {
 	effort                      effort // until all were mined
 }
 
-// send measures until many transactions are mined, accepted before or, if accept is set, from the
-// beginning on. It returns once all are final.
-func (a *account) send(ctx context.Context, many int, accept bool) (out sent, err error) {
+// send measures until many transactions are mined, accepted before or, if accept is not nil, by it from
+// the beginning on. It returns once all are final.
+func (a *account) send(ctx context.Context, many int, accept func(context.Context, int) error) (out sent, err error) {
 	first, err := a.payer.Count(ctx, "latest")
 	if err != nil {
 		return out, err
@@ -190,8 +195,8 @@ func (a *account) send(ctx context.Context, many int, accept bool) (out sent, er
 		return out, err
 	}
 	defer func() { err = errors.Join(err, sending.Stop()) }()
-	if accept {
-		if err := a.payer.Accept(ctx, many); err != nil {
+	if accept != nil {
+		if err := accept(ctx, many); err != nil {
 			return out, err
 		}
 	}
@@ -266,7 +271,7 @@ func (a *account) history(ctx context.Context, r *Report) error {
 			if err := a.payer.Accept(ctx, many); err != nil {
 				return 0, err
 			}
-			one, err := a.send(ctx, many, false)
+			one, err := a.send(ctx, many, nil)
 			if err != nil {
 				return 0, err
 			}

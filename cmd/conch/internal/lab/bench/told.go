@@ -32,7 +32,7 @@ func (a *account) told(ctx context.Context, r *Report) error {
 		}
 	}
 	if err := a.telling(ctx, gate, token, all[:1], func() error {
-		if _, err := a.send(ctx, many, true); err != nil {
+		if _, err := a.send(ctx, many, a.payer.Accept); err != nil {
 			return err
 		}
 		return until(ctx, "each final state was told", func() (bool, error) {
