@@ -2,8 +2,10 @@ package web_test
 
 import (
 	"bufio"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -363,4 +365,78 @@ func readLive(t *testing.T, c *http.Client, r *http.Request) *stream {
 	}
 	t.Cleanup(func() { _ = res.Body.Close() })
 	return &stream{t: t, lines: bufio.NewScanner(res.Body)}
+}
+
+// A node that dies with 500 scopes is one burst on the wire of a page, of 20 kB at most, in as many events as the page needs.
+func TestABurstIsSmall(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for i := range 1000 {
+		w.leaderships = append(w.leaderships, pgops.ScopeStatus{
+			Scope: fmt.Sprintf("tenant-%d/billing", i), Epoch: 7, Holder: fmt.Sprint("node-", i%2), AcquiredAt: beat, Held: true, LeaseMS: 3000,
+			Candidates: []string{"node-0", "node-1", "node-2"}, HeartbeatAgeMS: int64(i % 600),
+		})
+	}
+	ln := listen(t, nil)
+	webtest.Serve(t, w.site(t), ln)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+ln.Addr().String()+"/v1/events?live=yes", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept-Encoding", "gzip") // so that the transport does not unpack it
+	res, err := webtest.Client(t, &http.Transport{}).Do(r)
+	if err != nil || res.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("%v, %v; want a compressed stream", res, err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	wire := &counted{Reader: res.Body}
+	unpacked, err := gzip.NewReader(wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stream{t: t, lines: bufio.NewScanner(unpacked)}
+	s.lines.Buffer(nil, 1<<20)
+	s.await("beats", nil)
+	before := wire.bytes
+	w.set(func() {
+		for i := range w.leaderships {
+			l := &w.leaderships[i]
+			if l.Holder != "node-1" {
+				continue
+			}
+			l.Holder, l.Epoch, l.AcquiredAt, l.Candidates = "node-2", 8, beat.Add(time.Minute+time.Duration(i)*time.Millisecond), []string{"node-0", "node-2"}
+			w.events = append(w.events,
+				pgops.Event{ID: int64(2*i + 1), At: beat, Scope: l.Scope, Epoch: 7, Holder: "node-1", Event: "lost", Reason: "its session ended without a farewell"},
+				pgops.Event{ID: int64(2*i + 2), At: beat, Scope: l.Scope, Epoch: 8, Holder: "node-2", Event: "acquired", GapMS: new(int64(400 + i))})
+		}
+	})
+	rows, events := 0, 0
+	for rows < 500 || events < 1000 {
+		e, ok := s.next()
+		if !ok {
+			t.Fatalf("the stream ended after %d rows and %d events: %v", rows, events, s.lines.Err())
+		}
+		switch e.name {
+		case "scope":
+			rows += len(rowsOf(e))
+		case "":
+			events++
+		}
+	}
+	t.Logf("%d bytes for %d rows and %d events", wire.bytes-before, rows, events)
+	if wire.bytes-before > 20<<10 {
+		t.Errorf("%d bytes on the wire, want 20 kB at most", wire.bytes-before)
+	}
+}
+
+// counted counts what is read.
+type counted struct {
+	io.Reader
+	bytes int
+}
+
+func (c *counted) Read(p []byte) (n int, err error) {
+	n, err = c.Reader.Read(p)
+	c.bytes += n
+	return n, err
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,13 +62,13 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	s.stream(newStream(w), r, &t)
+	s.stream(newStream(w, t.live), r, &t)
 	return nil
 }
 
 // stream writes events until the client, the listener or the site ends, or a write fails.
 func (s *Site) stream(out *stream, r *http.Request, t *tail) {
-	defer out.bound() // for the end, which net/http writes
+	defer out.end()
 	told := s.begin(r.Context(), out, t)
 	var events <-chan *pgops.Event
 	var notices <-chan posted
@@ -102,6 +103,9 @@ func (s *Site) stream(out *stream, r *http.Request, t *tail) {
 			if !told[e.ID] {
 				out.event(*e)
 			}
+			if out.zip != nil && !out.more(r.Context(), events, told) {
+				return
+			}
 		case n, ok := <-notices:
 			if !ok {
 				return // it fell behind
@@ -126,14 +130,44 @@ func (s *Site) stream(out *stream, r *http.Request, t *tail) {
 type stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	err     error // the first error; nothing is written after it
-	at      place // of the last event
-	over    bool  // there will be no more of what was selected
+	zip     *gzip.Writer // nil: it is not compressed
+	err     error        // the first error; nothing is written after it
+	at      place        // of the last event
+	over    bool         // there will be no more of what was selected
 }
 
-func newStream(w http.ResponseWriter) *stream {
+// more writes the events that come within a moment: what leaves at once is compressed together.
+func (out *stream) more(ctx context.Context, events <-chan *pgops.Event, told map[int64]bool) (open bool) {
+	moment := time.NewTimer(20 * time.Millisecond)
+	defer moment.Stop()
+	for out.err == nil {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return false
+			}
+			if !told[e.ID] {
+				out.event(*e)
+			}
+		case <-moment.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
+}
+
+// newStream begins a response. That of a page is compressed, if its client takes that: hundreds of scopes may change hands at once, and
+// what is told of them is much the same.
+func newStream(w http.ResponseWriter, page bool) *stream {
 	out := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
 	h := w.Header()
+	if caller, is := w.(*recorder); is && page && caller.zips {
+		h.Set("Content-Encoding", "gzip")
+		h.Add("Vary", "Accept-Encoding")
+		out.zip = gzip.NewWriter(w)
+	}
 	h.Set("Content-Type", eventStream)
 	h.Set("X-Accel-Buffering", "no") // a proxy that buffers whole responses would deliver nothing
 	w.WriteHeader(http.StatusOK)
@@ -143,7 +177,11 @@ func newStream(w http.ResponseWriter) *stream {
 func (out *stream) text(s string) {
 	if out.err == nil {
 		out.bound()
-		_, out.err = out.Write([]byte(s))
+		if out.zip != nil {
+			_, out.err = out.zip.Write([]byte(s))
+		} else {
+			_, out.err = out.Write([]byte(s))
+		}
 	}
 }
 
@@ -226,7 +264,18 @@ func (out *stream) gap(g gapOf) {
 	out.text(fmt.Sprintf("event: gap\ndata: %s\n\n", data))
 }
 
+// end completes what is compressed.
+func (out *stream) end() {
+	out.bound() // net/http writes the end
+	if out.zip != nil && out.err == nil {
+		_ = out.zip.Close() // fails if the client has gone
+	}
+}
+
 func (out *stream) flush() {
+	if out.err == nil && out.zip != nil {
+		out.err = out.zip.Flush()
+	}
 	if out.err == nil {
 		out.err = out.control.Flush()
 	}
