@@ -17,6 +17,7 @@ func (d *Decoder) sections(c *Config) map[string]Setter {
 	all := map[string]Setter{
 		"node":     func(place string, v any) { d.Table(place, v, d.node(c)) },
 		"database": func(place string, v any) { d.Table(place, v, d.base(c)) },
+		"metrics":  func(place string, v any) { d.Table(place, v, d.metrics(c)) },
 		"election": func(place string, v any) { d.Table(place, v, d.election(c)) },
 	}
 	for _, name := range wings {
@@ -40,6 +41,17 @@ func (d *Decoder) node(c *Config) map[string]Setter {
 		"data_dir": d.Path(&n.DataDir), "standalone": d.Flag(&n.Standalone),
 		"answer_max": d.Span(&n.AnswerMax),
 	}
+}
+
+func (d *Decoder) metrics(c *Config) map[string]Setter {
+	return map[string]Setter{"per_scope": func(place string, v any) {
+		text := ""
+		d.Text(&text)(place, v)
+		c.Node.GaugesOnly = text == "gauges"
+		if text != "gauges" && text != "full" {
+			d.Fault(place, "%q is none of full, gauges", text)
+		}
+	}}
 }
 
 func (d *Decoder) base(c *Config) map[string]Setter {

@@ -36,6 +36,7 @@ type Observer interface { //nolint:interfacebloat // all that a site reads
 	History
 	Window(ctx context.Context, w pgops.Window) ([]pgops.Event, error)
 	Beats(ctx context.Context) ([]pgops.Beat, error)
+	Processes(ctx context.Context) ([]pgops.Process, error)
 	Close()
 }
 

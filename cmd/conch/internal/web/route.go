@@ -51,6 +51,7 @@ func (s *Site) routes() []Route {
 		get("/v1/overview", s.getOverview),
 		with(get("/v1/scopes", s.getScopes), "view", "state", "q", "after", "limit"),
 		with(get("/v1/scope", s.getNamedScope), "scope"),
+		get("/v1/processes", s.getProcesses),
 		{Method: http.MethodPost, Path: "/v1/drain", Needs: ToOperate, Serve: s.postNamedDrain},
 		get("/v1/scopes/{scope}", s.getScope),
 		with(get("/v1/scopes/{scope}/gate", s.getGate), "door", "for", "promise"),

@@ -138,6 +138,7 @@ type database struct {
 	watchers    []chan struct{}
 	deaf        bool // watches get no events
 	beats       []pgops.Beat
+	processes   []pgops.Process
 	reads       map[string]int // statements, by what they read
 }
 
@@ -221,6 +222,10 @@ func (o *observer) Window(ctx context.Context, w pgops.Window) ([]pgops.Event, e
 			w.Holder != "" && e.Holder != w.Holder || len(w.Events) > 0 && !slices.Contains(w.Events, e.Event) || !strings.Contains(e.Reason, w.Text)
 	})
 	return events[max(0, len(events)-w.Most):], err
+}
+
+func (o *observer) Processes(ctx context.Context) ([]pgops.Process, error) {
+	return o.processes, o.ready(ctx)
 }
 
 func (o *observer) Beats(ctx context.Context) ([]pgops.Beat, error) {
