@@ -30,6 +30,15 @@ type Config struct {
 	// quarter of the server's lock table. Open refuses a candidate that needs more. With
 	// ProcessLocks the budget only limits how many scopes one statement bids for.
 	LockBudget int
+	// About is asked, now and then, what operators are shown of the process; may be nil. It must not wait.
+	About func() About
+}
+
+// About is what a process says of itself in conch.process, for people. Nothing depends on it.
+type About struct {
+	Version  string // of its program
+	Address  string // where it serves
+	Settings string // a hash of what its configuration should have in common with that of others
 }
 
 // ConfigFromEnv reads CONCH_DB_URL, CONCH_DB_TLS_INSECURE, CONCH_DB_TLS_CA_FILE,

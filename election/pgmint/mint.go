@@ -175,7 +175,24 @@ func (s *session) register(ctx context.Context) error {
 	}
 	_, err = s.pg.Conn().Exec(ctx, `SELECT conch.register($1, $2, $3, $4, $5, $6)`, s.process, s.who.ID, s.who.Scopes,
 		s.who.Longest.Milliseconds(), string(s.who.Takeover), string(s.mint.cfg.locks()))
+	if err == nil {
+		s.introduce(ctx)
+	}
 	return err
+}
+
+// introduce writes what the process says of itself, if that has changed. A candidate that may not write it campaigns all the same.
+func (s *session) introduce(ctx context.Context) {
+	if s.mint.cfg.About == nil {
+		return
+	}
+	if about := s.mint.cfg.About(); about != s.about {
+		_, err := s.pg.Conn().Exec(ctx, `UPDATE conch.process SET version = $2, address = $3, settings = $4 WHERE process_key = $1`, s.process,
+			pg.Storable(s.pg.Conn().PgConn(), about.Version), pg.Storable(s.pg.Conn().PgConn(), about.Address), about.Settings)
+		if err == nil {
+			s.about = about
+		}
+	}
 }
 
 // waitSlice limits a wait, which holds back the xmin horizon of the whole database.

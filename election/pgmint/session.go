@@ -28,6 +28,7 @@ type session struct {
 	minted   map[string]fence.Term // the terms that it has won and not given up; a heartbeat by process renews these
 	owed     map[string]fence.Term // the terms that are still to be settled
 	atOnce   int                   // the most bids in one statement
+	about    About                 // what it has said of the process
 	seen     time.Time             // when this session last refreshed its row in conch.process
 }
 
@@ -43,6 +44,9 @@ func (s *session) touch(ctx context.Context) error {
 	}
 	s.seen = time.Now()
 	_, err := s.pg.Conn().Exec(ctx, `SELECT conch.seen($1)`, s.process)
+	if err == nil {
+		s.introduce(ctx)
+	}
 	return err
 }
 

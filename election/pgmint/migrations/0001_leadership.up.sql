@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS conch.leadership_history (
     beat_at timestamptz                       -- of a lost term: its last heartbeat, up to which it surely led
 );
 CREATE INDEX IF NOT EXISTS leadership_history_scope ON conch.leadership_history (scope, id);
+CREATE INDEX IF NOT EXISTS leadership_history_at ON conch.leadership_history USING brin (at) WITH (pages_per_range = 32);
 CREATE INDEX IF NOT EXISTS leadership_history_failed ON conch.leadership_history (at) WHERE event = 'failed';
 
 CREATE TABLE conch.heartbeat (
@@ -71,6 +72,9 @@ CREATE TABLE conch.process (
     takeover    text NOT NULL,
     locks       text NOT NULL CHECK (locks IN ('session', 'process')),
     tombstoned  boolean NOT NULL DEFAULT false, -- declared dead: bids, and heartbeats by process, fail
+    version     text NOT NULL DEFAULT '',      -- this and the next two are what it says of itself, for people
+    address     text NOT NULL DEFAULT '',      -- where it serves
+    settings    text NOT NULL DEFAULT '',      -- a hash of what its configuration should have in common with that of others
     started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_seen   timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);                     -- so that frequent updates stay in their page

@@ -23,7 +23,7 @@ func (c Config) answerRoom() (room time.Duration, why string) {
 	if c.Node.Standalone {
 		return room, ""
 	}
-	places := c.places()
+	places := c.Places()
 	for i, r := range c.Settled() {
 		if half := r.DrainTimeout / 2; half < room {
 			room, why = half, fmt.Sprintf("half of the drain_timeout of %s (%s)", places[i], r.DrainTimeout)

@@ -74,8 +74,10 @@ type Node struct {
 	ReadTokenFile string // tokens that may only read
 	TLSCert       string
 	TLSKey        string
+	PublicURL     string        // where browsers reach the API through a proxy; empty: at its own address
 	DataDir       string        // of conch.pid; empty: none is written
 	AnswerMax     time.Duration // see Config.AnswerMax; 0: the default
+	GaugesOnly    bool          // [metrics] per_scope = "gauges": what is counted is counted for all scopes together
 	Standalone    bool          // one copy, no database, every gate open (S18)
 }
 
@@ -156,8 +158,8 @@ func (c Config) all() (roles []Role) {
 	return roles
 }
 
-// places returns the names by which faults call the settled roles, such as roles[1].
-func (c Config) places() (all []string) {
+// Places returns the names by which faults call the settled roles, such as roles[1].
+func (c Config) Places() (all []string) {
 	for _, s := range c.Sections {
 		for i := range s.Roles() {
 			all = append(all, fmt.Sprintf("%s[%d]", s.Table(), i))

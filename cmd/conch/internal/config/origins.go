@@ -103,3 +103,14 @@ func Under(table, key string) string {
 	}
 	return table + "." + key
 }
+
+// Origin says where the value of a key comes from: a line of the file, the flag or the variable that set it, or else the default.
+func (c Config) Origin(key string) string {
+	if said := c.origins.said[key]; said != "" {
+		return said
+	}
+	if line := c.origins.lines[key]; line > 0 {
+		return "line " + strconv.Itoa(line)
+	}
+	return "default"
+}

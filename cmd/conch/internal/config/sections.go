@@ -17,6 +17,7 @@ func (d *Decoder) sections(c *Config) map[string]Setter {
 	all := map[string]Setter{
 		"node":     func(place string, v any) { d.Table(place, v, d.node(c)) },
 		"database": func(place string, v any) { d.Table(place, v, d.base(c)) },
+		"metrics":  func(place string, v any) { d.Table(place, v, d.metrics(c)) },
 		"election": func(place string, v any) { d.Table(place, v, d.election(c)) },
 	}
 	for _, name := range wings {
@@ -34,12 +35,23 @@ func (d *Decoder) node(c *Config) map[string]Setter {
 	n := &c.Node
 	return map[string]Setter{
 		"instance_id": d.Text(&c.Election.ID),
-		"listen":      d.Text(&n.Listen), "ops_listen": d.Text(&n.OpsListen),
+		"listen":      d.Text(&n.Listen), "ops_listen": d.Text(&n.OpsListen), "public_url": d.Text(&n.PublicURL),
 		"token_file": d.Path(&n.TokenFile), "read_token_file": d.Path(&n.ReadTokenFile),
 		"tls_cert": d.Path(&n.TLSCert), "tls_key": d.Path(&n.TLSKey),
 		"data_dir": d.Path(&n.DataDir), "standalone": d.Flag(&n.Standalone),
 		"answer_max": d.Span(&n.AnswerMax),
 	}
+}
+
+func (d *Decoder) metrics(c *Config) map[string]Setter {
+	return map[string]Setter{"per_scope": func(place string, v any) {
+		text := ""
+		d.Text(&text)(place, v)
+		c.Node.GaugesOnly = text == "gauges"
+		if text != "gauges" && text != "full" {
+			d.Fault(place, "%q is none of full, gauges", text)
+		}
+	}}
 }
 
 func (d *Decoder) base(c *Config) map[string]Setter {

@@ -20,7 +20,7 @@ func (d *Decoder) validate(c Config) {
 	if len(all) == 0 && !c.everywhere() {
 		d.Fault("roles", "there is nothing to lead: add a [[roles]] with a name")
 	}
-	scopes, places := map[string]int{}, c.places()
+	scopes, places := map[string]int{}, c.Places()
 	for i, r := range all {
 		if r.Scope == "" {
 			continue // its section has reported that

@@ -359,3 +359,52 @@ func TestLint(t *testing.T) {
 		}
 	}
 }
+
+// With the gauges alone by scope, what is counted is counted for all scopes together, and the page has a tenth of the lines.
+func TestSummedMetrics(t *testing.T) {
+	t.Parallel()
+	lines := func(make func([]string, func(string) *fence.Gate, fence.Clock) *metric.Collector) (all int, text string) {
+		var scopes []string
+		for i := range 100 {
+			scopes = append(scopes, fmt.Sprintf("tenant-%d/billing", i))
+		}
+		c := make(scopes, func(string) *fence.Gate { return nil }, nil)
+		for _, scope := range scopes {
+			c.Events().Fact(election.Fact{Kind: election.Acquired, Scope: scope, Token: fence.Token{Epoch: 2}})
+			c.Blocked(scope)
+		}
+		c.Blocked("unknown")
+		out := httptest.NewRecorder()
+		metric.Page(c).ServeHTTP(out, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		return strings.Count(out.Body.String(), "\nconch_"), out.Body.String()
+	}
+	full, _ := lines(metric.New)
+	few, text := lines(metric.NewSummed)
+	if few*9 > full {
+		t.Errorf("%d lines instead of %d, want a ninth at most", few, full)
+	}
+	for _, want := range []string{
+		"\nconch_leader_acquired_total{scope=\"\"} 100\n", "\nconch_extrinsic_blocked_not_leader_total{scope=\"\"} 100\n", "\nconch_leader_epoch{scope=\"tenant-7/billing\"} 2\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}
+
+func BenchmarkPage(b *testing.B) {
+	for name, make := range map[string]func([]string, func(string) *fence.Gate, fence.Clock) *metric.Collector{"full": metric.New, "gauges": metric.NewSummed} {
+		for _, n := range []int{1000, 10_000} {
+			b.Run(fmt.Sprint(name, "-", n), func(b *testing.B) {
+				var scopes []string
+				for i := range n {
+					scopes = append(scopes, fmt.Sprintf("tenant-%d/billing", i))
+				}
+				page := metric.Page(make(scopes, func(string) *fence.Gate { return nil }, nil))
+				for b.Loop() {
+					page.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/metrics", nil))
+				}
+			})
+		}
+	}
+}

@@ -55,6 +55,7 @@ type Node struct {
 	mint     *pgmint.Mint
 	services *services
 	board    *web.Board
+	shown    shown
 
 	expiry *prometheus.GaugeVec                // of certificates
 	grades map[string]expiry.Grade             // the same, as of the last look; owned by loop's goroutine
@@ -152,6 +153,7 @@ func newNode(ctx context.Context, o Options) *Node {
 	n := &Node{opts: o, cfg: o.Config, id: cmp.Or(o.Config.Election.ID, election.Identity()), log: o.Log, board: web.NewBoard(), expiry: metric.Certificates()}
 	n.cfg.Election.ID = n.id
 	n.latest = n.cfg
+	n.show(n.cfg)
 	n.asked, n.finish = context.WithCancelCause(ctx)
 	lasting := context.WithoutCancel(ctx)
 	n.over, n.endOver = context.WithCancel(lasting)
@@ -163,7 +165,11 @@ func newNode(ctx context.Context, o Options) *Node {
 
 // makeRoleHost makes what runs the roles, and what it needs.
 func (n *Node) makeRoleHost() error {
-	n.meters = metric.New(n.cfg.Scopes(), func(scope string) *fence.Gate { return n.roles.Gate(scope) }, nil)
+	meters := metric.New
+	if n.cfg.Node.GaugesOnly {
+		meters = metric.NewSummed
+	}
+	n.meters = meters(n.cfg.Scopes(), func(scope string) *fence.Gate { return n.roles.Gate(scope) }, nil)
 	switch {
 	case n.cfg.Node.Standalone:
 		n.roles = newStandalone(n)
@@ -172,7 +178,9 @@ func (n *Node) makeRoleHost() error {
 		n.roles = noRoles{}
 		return nil
 	}
-	mint, err := pgmint.New(n.cfg.Database)
+	base := n.cfg.Database
+	base.About = n.about
+	mint, err := pgmint.New(base)
 	if err != nil {
 		return err
 	}

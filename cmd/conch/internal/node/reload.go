@@ -71,6 +71,7 @@ func (n *Node) reread() ReloadResult {
 	}
 	applyFiles()
 	n.latest = fresh
+	n.show(fresh)
 	n.awaitWithdrawn()
 	return out
 }
@@ -170,6 +171,8 @@ func restarts(old, fresh config.Config) (keys []string) {
 	}{
 		{"node.listen", o.Listen != f.Listen},
 		{"node.ops_listen", o.OpsListen != f.OpsListen},
+		{"node.public_url", o.PublicURL != f.PublicURL},
+		{"metrics.per_scope", o.GaugesOnly != f.GaugesOnly},
 		{"node.token_file", o.TokenFile != f.TokenFile},
 		{"node.read_token_file", o.ReadTokenFile != f.ReadTokenFile},
 		{"node.tls_cert", o.TLSCert != f.TLSCert},

@@ -43,6 +43,10 @@ func Check(c config.Config, kinds []Kind) error {
 	if n.OpsListen != "" {
 		fault("node.ops_listen", web.CheckAddress("ops_listen", n.OpsListen))
 	}
+	if n.PublicURL != "" {
+		_, err := web.PublicURL(n.PublicURL)
+		fault("node.public_url", err)
+	}
 	for _, k := range kinds {
 		if k.Check != nil {
 			k.Check(c, fault)
@@ -76,7 +80,8 @@ func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), st
 	page := metric.Page(append(gather(n.services, Service.Collectors), metric.Build(n.opts.Version), metric.LostLines(n.opts.LostLines), n.expiry, n.meters, base)...)
 	site, err = web.New(web.Config{
 		Locked: n.locked, ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.roles, Status: n.roles.Status, Observe: n.observe,
-		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: gather(n.services, Service.Routes), Board: n.board, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
+		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: append(n.routes(), gather(n.services, Service.Routes)...), Board: n.board, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
+		PublicURL: n.cfg.Node.PublicURL,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -115,6 +120,7 @@ func (n *Node) locked(ctx context.Context, err error) error {
 
 // documents returns the services' parts of the API's document.
 func documents(kinds []Kind) (parts []string) {
+	parts = append(parts, OpenAPI)
 	for _, k := range kinds {
 		parts = append(parts, k.OpenAPI)
 	}
@@ -128,6 +134,9 @@ func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
 		if api, err = web.Listen(ctx, n.cfg.Node.Listen, n.cert); err != nil {
 			return nil, nil, listenError(ofAPI, n.cfg.Node.Listen, err)
 		}
+		n.shown.Lock()
+		n.shown.address = api.Addr().String()
+		n.shown.Unlock()
 		n.log.Info("serving the API", slog.String("address", api.Addr().String()), slog.Bool("tls", n.cert != nil), slog.Bool("tokens", n.tokens.Any()))
 	}
 	if n.cfg.Node.OpsListen != "" {
@@ -172,6 +181,9 @@ type noHistory struct{}
 
 func (noHistory) Scopes(context.Context, string) ([]pgops.ScopeStatus, error) { return nil, nil }
 func (noHistory) History(context.Context, string, int) ([]pgops.Event, error) { return nil, nil }
+func (noHistory) Window(context.Context, pgops.Window) ([]pgops.Event, error) { return nil, nil }
+func (noHistory) Processes(context.Context) ([]pgops.Process, error)          { return nil, nil }
+func (noHistory) Beats(context.Context) ([]pgops.Beat, error)                 { return nil, nil }
 func (noHistory) Watch(ctx context.Context, _ string, _ func(pgops.Event) error) error {
 	<-ctx.Done()
 	return nil

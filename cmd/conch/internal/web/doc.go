@@ -38,14 +38,16 @@
 // would be unsafe.
 //
 // Reads come from the database and carry as_of, the time of reading. While the database is
-// away, the last reads are served again, marked stale (S21); history and event streams are
-// refused. Every refusal is an RFC 9457 problem document, except those of net/http before a
+// away, the last reads are served again, marked stale (S21), and say of nobody that it leads; history
+// and event streams are refused. A stream that is open is told so by an event called source, and
+// the stream of a page begins with it. Every refusal is an RFC 9457 problem document, except those of net/http before a
 // handler runs: to a request that is not HTTP, or whose header exceeds 16 KiB.
 //
 // # Connections
 //
 // One connection serves all reads, and is replaced when it fails. Two more, a watch and its
-// LISTEN, serve all event streams together while there are any.
+// LISTEN, serve all event streams together while there are any, and one reads the heartbeats each second,
+// and all rows after an event or five seconds, for all pages: see shared. Package live decides what pages are told.
 //
 // # State
 //

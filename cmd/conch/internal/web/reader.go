@@ -101,11 +101,21 @@ func (r *reader) history(ctx context.Context, scope string, limit int) (events [
 	return events, err
 }
 
+// window reads a part of the history, oldest first.
+func (r *reader) window(ctx context.Context, w pgops.Window) (events []pgops.Event, err error) {
+	err = r.ask(ctx, func(ctx context.Context, o Observer) (err error) {
+		events, err = o.Window(ctx, w)
+		return err
+	})
+	return events, err
+}
+
 // reading is a result and when it was read. It is stale if the database is away now.
 type reading struct {
 	leaderships []pgops.ScopeStatus
 	at          time.Time
 	stale       bool
+	why         error // it is stale
 }
 
 // leaderships reads one scope, or all if scope is empty. While the database is away it returns
@@ -135,13 +145,13 @@ func (r *reader) remembered(scope string, err error) (reading, error) {
 		if r.allAt.IsZero() {
 			return reading{}, err
 		}
-		return reading{leaderships: r.all, at: r.allAt, stale: true}, nil
+		return reading{leaderships: r.all, at: r.allAt, stale: true, why: err}, nil
 	}
 	was, ok := r.known[scope]
 	if !ok {
 		return reading{}, err
 	}
-	return reading{leaderships: []pgops.ScopeStatus{was.ScopeStatus}, at: was.at, stale: true}, nil
+	return reading{leaderships: []pgops.ScopeStatus{was.ScopeStatus}, at: was.at, stale: true, why: err}, nil
 }
 
 // reached asks the database, unless it has answered within the given time.

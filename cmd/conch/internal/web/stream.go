@@ -1,6 +1,7 @@
 package web
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,13 +9,16 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/web/live"
 	"github.com/conchhq/conch/election/pgops"
+	"github.com/conchhq/conch/internal/step"
 )
 
 const (
 	eventStream    = "text/event-stream"
 	retryHint      = 2 * time.Second  // how long a client should wait before it reconnects
 	streamPatience = 10 * time.Second // how long a client may take to read a piece
+	pageAlive      = 5 * time.Second  // interval of comments on the silent stream of a page
 )
 
 // getEvents streams new events as server-sent events: those of the history, and notices of services. A client that
@@ -37,6 +41,9 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	t := tail{scope: scope, choice: named, check: check, history: scope != "" || named.kind == "", notices: named.kind != "" || scope == ""}
+	if t.live, err = yes(r, "live"); err != nil {
+		return err
+	}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		t.resumes = true
 		if t.after, err = parsePlace(last); err != nil {
@@ -55,23 +62,31 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	s.stream(newStream(w), r, &t)
+	s.stream(newStream(w, t.live), r, &t)
 	return nil
 }
 
 // stream writes events until the client, the listener or the site ends, or a write fails.
 func (s *Site) stream(out *stream, r *http.Request, t *tail) {
-	defer out.bound() // for the end, which net/http writes
+	defer out.end()
 	told := s.begin(r.Context(), out, t)
 	var events <-chan *pgops.Event
 	var notices <-chan posted
-	if t.history {
+	var wake step.Wake
+	if t.history && !t.later {
 		events = t.events.events
 	}
 	if t.notices {
 		notices = t.told.notices
 	}
-	alive := time.NewTicker(s.cfg.KeepAlive)
+	silence := s.cfg.KeepAlive
+	if t.live {
+		silence = min(silence, pageAlive)
+	}
+	if t.viewer != nil {
+		wake = t.viewer.wake
+	}
+	alive := time.NewTicker(silence)
 	defer alive.Stop()
 	for out.err == nil && !out.over {
 		select {
@@ -88,11 +103,19 @@ func (s *Site) stream(out *stream, r *http.Request, t *tail) {
 			if !told[e.ID] {
 				out.event(*e)
 			}
+			if out.zip != nil && !out.more(r.Context(), events, told) {
+				return
+			}
 		case n, ok := <-notices:
 			if !ok {
 				return // it fell behind
 			}
 			out.notice(r.Context(), n, t.choice)
+		case <-wake:
+			if back := out.news(s.shared.next(t.viewer)); back && t.later {
+				out.flush()
+				return // for the client to come back, now that the history can be followed
+			}
 		case <-alive.C:
 			if _, err := s.admit(r, ToRead); err != nil {
 				return // its token was revoked
@@ -107,14 +130,44 @@ func (s *Site) stream(out *stream, r *http.Request, t *tail) {
 type stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	err     error // the first error; nothing is written after it
-	at      place // of the last event
-	over    bool  // there will be no more of what was selected
+	zip     *gzip.Writer // nil: it is not compressed
+	err     error        // the first error; nothing is written after it
+	at      place        // of the last event
+	over    bool         // there will be no more of what was selected
 }
 
-func newStream(w http.ResponseWriter) *stream {
+// more writes the events that come within a moment: what leaves at once is compressed together.
+func (out *stream) more(ctx context.Context, events <-chan *pgops.Event, told map[int64]bool) (open bool) {
+	moment := time.NewTimer(20 * time.Millisecond)
+	defer moment.Stop()
+	for out.err == nil {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return false
+			}
+			if !told[e.ID] {
+				out.event(*e)
+			}
+		case <-moment.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
+}
+
+// newStream begins a response. That of a page is compressed, if its client takes that: hundreds of scopes may change hands at once, and
+// what is told of them is much the same.
+func newStream(w http.ResponseWriter, page bool) *stream {
 	out := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
 	h := w.Header()
+	if caller, is := w.(*recorder); is && page && caller.zips {
+		h.Set("Content-Encoding", "gzip")
+		h.Add("Vary", "Accept-Encoding")
+		out.zip = gzip.NewWriter(w)
+	}
 	h.Set("Content-Type", eventStream)
 	h.Set("X-Accel-Buffering", "no") // a proxy that buffers whole responses would deliver nothing
 	w.WriteHeader(http.StatusOK)
@@ -124,7 +177,11 @@ func newStream(w http.ResponseWriter) *stream {
 func (out *stream) text(s string) {
 	if out.err == nil {
 		out.bound()
-		_, out.err = out.Write([]byte(s))
+		if out.zip != nil {
+			_, out.err = out.zip.Write([]byte(s))
+		} else {
+			_, out.err = out.Write([]byte(s))
+		}
 	}
 }
 
@@ -161,6 +218,43 @@ func (out *stream) notice(caller context.Context, n posted, c choice) {
 	out.over = n.Ends && c.kind != ""
 }
 
+// The events of [shared].
+const (
+	kindSource = "source"
+	kindBeats  = "beats"
+	kindRows   = "scope"
+)
+
+// news writes what is new of the database, of the heartbeats and of the rows. It reports whether the database can be asked.
+func (out *stream) news(n news) (up bool) {
+	if n.source != nil {
+		up = n.source.Database == live.Up || n.source.Database == live.Absent
+		out.named(kindSource, *n.source, false)
+	}
+	if n.rows != nil {
+		out.at.rows = n.rows.Version
+		out.named(kindRows, *n.rows, true)
+	}
+	if n.beats != nil {
+		out.named(kindBeats, *n.beats, false)
+	}
+	return up
+}
+
+// named writes an event with a name. One that a client can resume after has an id.
+func (out *stream) named(name string, v any, resumable bool) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		out.err = err
+		return
+	}
+	id := ""
+	if resumable && out.at.live {
+		id = fmt.Sprintf("id: %s\n", out.at)
+	}
+	out.text(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, name, data))
+}
+
 func (out *stream) gap(g gapOf) {
 	data, err := json.Marshal(g)
 	if err != nil {
@@ -170,7 +264,18 @@ func (out *stream) gap(g gapOf) {
 	out.text(fmt.Sprintf("event: gap\ndata: %s\n\n", data))
 }
 
+// end completes what is compressed.
+func (out *stream) end() {
+	out.bound() // net/http writes the end
+	if out.zip != nil && out.err == nil {
+		_ = out.zip.Close() // fails if the client has gone
+	}
+}
+
 func (out *stream) flush() {
+	if out.err == nil && out.zip != nil {
+		out.err = out.zip.Flush()
+	}
 	if out.err == nil {
 		out.err = out.control.Flush()
 	}

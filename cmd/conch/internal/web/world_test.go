@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -136,6 +137,16 @@ type database struct {
 	closed      int
 	watchers    []chan struct{}
 	deaf        bool // watches get no events
+	beats       []pgops.Beat
+	processes   []pgops.Process
+	reads       map[string]int // statements, by what they read
+}
+
+func (d *database) count(what string) {
+	if d.reads == nil {
+		d.reads = map[string]int{}
+	}
+	d.reads[what]++
 }
 
 func (d *database) connect() (web.Observer, error) {
@@ -194,6 +205,7 @@ func (o *observer) Scopes(ctx context.Context, scope string) (found []pgops.Scop
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.count("scopes")
 	for _, l := range o.leaderships {
 		if scope == "" || l.Scope == scope {
 			found = append(found, l)
@@ -202,12 +214,37 @@ func (o *observer) Scopes(ctx context.Context, scope string) (found []pgops.Scop
 	return found, nil
 }
 
+// Window heeds what the tests of routes need; pgops tests the rest.
+func (o *observer) Window(ctx context.Context, w pgops.Window) ([]pgops.Event, error) {
+	events, err := o.History(ctx, w.Scope, 1<<30)
+	events = slices.DeleteFunc(events, func(e pgops.Event) bool {
+		return !w.From.IsZero() && e.At.Before(w.From) || !w.To.IsZero() && !e.At.Before(w.To) || w.Before > 0 && e.ID >= w.Before ||
+			w.Holder != "" && e.Holder != w.Holder || len(w.Events) > 0 && !slices.Contains(w.Events, e.Event) || !strings.Contains(e.Reason, w.Text)
+	})
+	return events[max(0, len(events)-w.Most):], err
+}
+
+func (o *observer) Processes(ctx context.Context) ([]pgops.Process, error) {
+	return o.processes, o.ready(ctx)
+}
+
+func (o *observer) Beats(ctx context.Context) ([]pgops.Beat, error) {
+	if err := o.ready(ctx); err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.count("beats")
+	return o.beats, nil
+}
+
 func (o *observer) History(ctx context.Context, scope string, limit int) (found []pgops.Event, err error) {
 	if err := o.ready(ctx); err != nil {
 		return nil, err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.count("history")
 	for _, e := range o.events {
 		if scope == "" || e.Scope == scope {
 			found = append(found, e)
