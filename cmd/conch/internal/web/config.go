@@ -58,6 +58,8 @@ type Config struct {
 	Health func() map[string]any
 	// Board has what services tell on /v1/events; may be nil.
 	Board *Board
+	// Pages are what browsers get, by path, without a token; may be nil.
+	Pages map[string]http.Handler
 	// OpenAPI documents Routes, one part for each service; see [Document].
 	OpenAPI []string
 	// Tokens may be nil or empty. Then every caller may do everything; see [CheckListen].
