@@ -20,7 +20,7 @@ const lookEvery = 200 * time.Millisecond
 // have ended and the scope is released. It reports each step to progress, and returns the scope as it
 // was before. When ctx ends, Ask withdraws a request that is not taken; one that is taken goes on.
 //
-// Its errors are [ErrNobodyLeads], *[CandidateError], *[UnansweredError] and *[FailedError];
+// Its errors are [ErrNobodyLeads], *[CandidateError], *[EpochError], *[UnansweredError] and *[FailedError];
 // any other is from the database.
 func Ask(ctx context.Context, cfg pgmint.Config, r Request, progress func(string)) (ScopeStatus, error) {
 	s := sentRequest{Request: r, progress: progress, until: time.Now().Add(takePatience)}
@@ -67,6 +67,8 @@ func (s *sentRequest) send(ctx context.Context, cfg pgmint.Config) (err error) {
 		return fmt.Errorf("pgops: %w %q: nobody has ever led it", ErrNobodyLeads, s.Scope)
 	case !found[0].Held:
 		return fmt.Errorf("pgops: %w %q", ErrNobodyLeads, s.Scope)
+	case s.Epoch != 0 && s.Epoch != found[0].Epoch:
+		return &EpochError{Scope: s.Scope, Epoch: found[0].Epoch, Asked: s.Epoch, Holder: found[0].Holder}
 	}
 	s.before = found[0]
 	verb := "drain"

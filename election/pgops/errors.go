@@ -59,3 +59,15 @@ func (e *FailedError) Unwrap() error {
 	}
 	return nil
 }
+
+// EpochError says that a request was for another term than the present one: nothing was given up.
+type EpochError struct {
+	Scope  string
+	Epoch  int64  // of the present term
+	Asked  int64  // of the one that was meant
+	Holder string // who leads now
+}
+
+func (e *EpochError) Error() string {
+	return fmt.Sprintf("pgops: %q is led with epoch %d by %s, and the request was for epoch %d", e.Scope, e.Epoch, e.Holder, e.Asked)
+}

@@ -5,6 +5,7 @@ import "time"
 // Request is what an operator asks of the leader of a scope: to drain or to transfer it.
 type Request struct {
 	Scope   string
+	Epoch   int64         // the only term to give up; 0: the present one
 	To      string        // the candidate to transfer the scope to; empty: a drain, any candidate may lead next
 	Actor   string        // the operator, as the history names them
 	Timeout time.Duration // for acts to end; 0: the leader's own drain timeout

@@ -34,7 +34,7 @@ func (d *Decoder) node(c *Config) map[string]Setter {
 	n := &c.Node
 	return map[string]Setter{
 		"instance_id": d.Text(&c.Election.ID),
-		"listen":      d.Text(&n.Listen), "ops_listen": d.Text(&n.OpsListen),
+		"listen":      d.Text(&n.Listen), "ops_listen": d.Text(&n.OpsListen), "public_url": d.Text(&n.PublicURL),
 		"token_file": d.Path(&n.TokenFile), "read_token_file": d.Path(&n.ReadTokenFile),
 		"tls_cert": d.Path(&n.TLSCert), "tls_key": d.Path(&n.TLSKey),
 		"data_dir": d.Path(&n.DataDir), "standalone": d.Flag(&n.Standalone),

@@ -170,6 +170,7 @@ func restarts(old, fresh config.Config) (keys []string) {
 	}{
 		{"node.listen", o.Listen != f.Listen},
 		{"node.ops_listen", o.OpsListen != f.OpsListen},
+		{"node.public_url", o.PublicURL != f.PublicURL},
 		{"node.token_file", o.TokenFile != f.TokenFile},
 		{"node.read_token_file", o.ReadTokenFile != f.ReadTokenFile},
 		{"node.tls_cert", o.TLSCert != f.TLSCert},

@@ -44,6 +44,10 @@ func Check(c config.Config, kinds []Kind) error {
 	if n.OpsListen != "" {
 		fault("node.ops_listen", web.CheckAddress("ops_listen", n.OpsListen))
 	}
+	if n.PublicURL != "" {
+		_, err := web.PublicURL(n.PublicURL)
+		fault("node.public_url", err)
+	}
 	for _, k := range kinds {
 		if k.Check != nil {
 			k.Check(c, fault)
@@ -82,6 +86,7 @@ func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), st
 	site, err = web.New(web.Config{
 		Locked: n.locked, ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.roles, Status: n.roles.Status, Observe: n.observe,
 		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: gather(n.services, Service.Routes), Board: n.board, Pages: pages, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
+		PublicURL: n.cfg.Node.PublicURL,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -177,6 +182,7 @@ type noHistory struct{}
 
 func (noHistory) Scopes(context.Context, string) ([]pgops.ScopeStatus, error) { return nil, nil }
 func (noHistory) History(context.Context, string, int) ([]pgops.Event, error) { return nil, nil }
+func (noHistory) Beats(context.Context) ([]pgops.Beat, error)                 { return nil, nil }
 func (noHistory) Watch(ctx context.Context, _ string, _ func(pgops.Event) error) error {
 	<-ctx.Done()
 	return nil

@@ -34,6 +34,7 @@ type History interface {
 // goroutine at a time, and closed when it fails.
 type Observer interface {
 	History
+	Beats(ctx context.Context) ([]pgops.Beat, error)
 	Close()
 }
 
@@ -62,6 +63,8 @@ type Config struct {
 	Pages map[string]http.Handler
 	// OpenAPI documents Routes, one part for each service; see [Document].
 	OpenAPI []string
+	// PublicURL is where browsers reach this site, if a proxy replaces the host of their requests; may be empty.
+	PublicURL string
 	// Tokens may be nil or empty. Then every caller may do everything; see [CheckListen].
 	Tokens *Tokens
 	Logger *slog.Logger // default slog.Default()
@@ -71,7 +74,7 @@ type Config struct {
 	// delay of a handover; default fence.AnswerLife.
 	AnswerMax  time.Duration
 	Patience   time.Duration // limit for the database within a request; default 5 s
-	KeepAlive  time.Duration // interval of comments on a silent event stream; default 15 s
+	KeepAlive  time.Duration // interval of comments on a silent event stream; default 15 s, and 5 s at most on those of pages
 	MaxStreams int           // event streams at a time; default 64
 }
 
@@ -107,11 +110,14 @@ type Site struct {
 	cfg     Config
 	reader  *reader
 	feed    *feed
+	shared  *shared
 	streams chan struct{} // has an element for each open stream
 	ending  chan struct{} // closed when streams must end
 	end     func()
 
 	document []byte // the OpenAPI document
+
+	origin, host string // of Config.PublicURL
 }
 
 // New returns a site that serves nothing yet. Close it when its listeners have ended.
@@ -124,15 +130,24 @@ func New(cfg Config) (*Site, error) {
 		cfg: cfg, streams: make(chan struct{}, cfg.MaxStreams), ending: make(chan struct{}),
 	}
 	s.end = sync.OnceFunc(func() { close(s.ending) })
+	if s.cfg.PublicURL != "" {
+		u, err := PublicURL(s.cfg.PublicURL)
+		if err != nil {
+			return nil, err
+		}
+		s.origin, s.host = u.Scheme+"://"+u.Host, u.Hostname()
+	}
 	s.document = Document(cfg.OpenAPI...)
 	s.reader = newReader(cfg.Observe, cfg.Patience)
 	s.feed = newFeed(cfg.Observe, s.reader)
+	s.shared = newShared(newReader(cfg.Observe, cfg.Patience), s.feed, cfg.Ask == nil, s.unlisted)
 	return s, nil
 }
 
 // Close ends the event streams and the connections to the database.
 func (s *Site) Close() {
 	s.end()
+	s.shared.close()
 	s.feed.close()
 	s.reader.close()
 }

@@ -19,6 +19,21 @@ const maxDrain = 10 * time.Minute
 type order struct {
 	TimeoutMS int64  `json:"timeout_ms"`
 	To        string `json:"to"`
+	IfEpoch   int64  `json:"if_epoch"` // the term that is to end; 0: the present one
+}
+
+// namedOrder is the body of a drain whose scope is not in the path: proxies decode what stands there.
+type namedOrder struct {
+	Scope string `json:"scope"`
+	order
+}
+
+func (s *Site) postNamedDrain(w http.ResponseWriter, r *http.Request) error {
+	var o namedOrder
+	if err := ReadJSON(r, &o); err != nil {
+		return err
+	}
+	return s.drain(w, r, o.Scope, o.order)
 }
 
 type drained struct {
@@ -31,7 +46,14 @@ type drained struct {
 // process leads and the caller names no successor, it steps down at once, which works without
 // the database. Otherwise it asks the leader through the database, as the command line does.
 func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
-	scope := r.PathValue("scope")
+	var o order
+	if err := ReadJSON(r, &o); err != nil {
+		return err
+	}
+	return s.drain(w, r, r.PathValue("scope"), o)
+}
+
+func (s *Site) drain(w http.ResponseWriter, r *http.Request, scope string, o order) error {
 	if err := election.ValidScope(scope); err != nil {
 		return Failf(http.StatusBadRequest, "%v", err).Wrong("scope")
 	}
@@ -39,9 +61,8 @@ func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 	if gate == nil && s.cfg.Ask == nil {
 		return unknownScope(scope)
 	}
-	var o order
-	if err := ReadJSON(r, &o); err != nil {
-		return err
+	if o.IfEpoch < 0 {
+		return Failf(http.StatusBadRequest, "if_epoch = %d is no epoch: 0 means the present one", o.IfEpoch).Wrong("if_epoch")
 	}
 	if o.TimeoutMS < 0 || o.TimeoutMS > maxDrain.Milliseconds() {
 		return Failf(http.StatusBadRequest, "timeout_ms = %d is not between 0, which means the configured time, and %d", o.TimeoutMS, maxDrain.Milliseconds()).Wrong("timeout_ms")
@@ -73,7 +94,7 @@ func (s *Site) handOver(ctx context.Context, scope, who string, o order) error {
 	timeout := time.Duration(o.TimeoutMS) * time.Millisecond
 	if s.cfg.Electors.Gate(scope) != nil && (o.To == "" || s.cfg.Ask == nil) {
 		err := s.cfg.Electors.StepDown(ctx, election.StepDown{
-			Scope: scope, Why: fmt.Errorf("%w: asked by %s over HTTP", election.ErrStepDown, who),
+			Scope: scope, Epoch: o.IfEpoch, Why: fmt.Errorf("%w: asked by %s over HTTP", election.ErrStepDown, who),
 			Actor: who, To: o.To, Timeout: timeout,
 		})
 		elsewhere := errors.Is(err, election.ErrNotLeading) || errors.Is(err, election.ErrUnknownScope)
@@ -81,7 +102,7 @@ func (s *Site) handOver(ctx context.Context, scope, who string, o order) error {
 			return err
 		}
 	}
-	return s.cfg.Ask(ctx, pgops.Request{Scope: scope, To: o.To, Actor: who, Timeout: timeout})
+	return s.cfg.Ask(ctx, pgops.Request{Scope: scope, Epoch: o.IfEpoch, To: o.To, Actor: who, Timeout: timeout})
 }
 
 // notDrained turns the error of a drain into a problem.
@@ -104,6 +125,11 @@ func (s *Site) notDrained(ctx context.Context, scope string, err error) error {
 func answered(scope string, err error) *Problem {
 	if e, ok := errors.AsType[*pgops.CandidateError](err); ok {
 		p := Failf(http.StatusUnprocessableEntity, "%v", e).Named("not-a-candidate", "Not a candidate")
+		p.Holder = e.Holder
+		return p
+	}
+	if e, ok := errors.AsType[*pgops.EpochError](err); ok {
+		p := Failf(http.StatusConflict, "%q is led with epoch %d by now, and if_epoch is %d: nothing was given up, look again", scope, e.Epoch, e.Asked).Named("other-epoch", "Another term")
 		p.Holder = e.Holder
 		return p
 	}

@@ -25,7 +25,7 @@ import (
 func TestAnswers(t *testing.T) {
 	s := webtest.Read(t)
 	s.Seen("GET /v1/events 200") // by the tests of streams
-	webtest.Answers(t, s, slices.Concat(scopeAnswers, gateAnswers, drainAnswers, otherAnswers), func(string) bool { return true },
+	webtest.Answers(t, s, slices.Concat(scopeAnswers, pageAnswers, gateAnswers, drainAnswers, namedDrains(drainAnswers), otherAnswers), func(string) bool { return true },
 		newWorld, func(t *testing.T, w *world) http.Handler { return w.site(t).API() })
 }
 
@@ -241,7 +241,7 @@ func TestOnlyAnAnswerThatIsPromisedCounts(t *testing.T) {
 	readers := []string{gatePath + "?promise=no", gatePath + "?promise=no&door=fenced", gatePath + "?door=fenced", "HEAD /leader/payments", drainPath}
 	for _, route := range site.Routes() {
 		if method, path, _ := strings.Cut(route, " "); (method == "GET" || method == "OPTIONS") && !strings.HasSuffix(path, "/gate") && !strings.HasSuffix(path, "/events") {
-			readers = append(readers, strings.ReplaceAll(route, "{scope}", "payments"))
+			readers = append(readers, strings.ReplaceAll(route, "{scope}", "payments")+map[string]string{"/v1/scope": "?scope=payments"}[path])
 		}
 	}
 	for _, what := range readers {

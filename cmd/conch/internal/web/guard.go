@@ -20,6 +20,7 @@ const maxBody = 64 << 10
 type recorder struct {
 	http.ResponseWriter
 	status int
+	zips   bool // the caller takes an answer that is compressed
 }
 
 func (w *recorder) WriteHeader(status int) {
@@ -38,7 +39,7 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // guard wraps every handler: it checks the host, logs, and answers a panic with a problem.
 func (s *Site) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		w := &recorder{ResponseWriter: out}
+		w := &recorder{ResponseWriter: out, zips: takesGzip(r.Header)}
 		began := time.Now()
 		defer func() {
 			if what := recover(); what != nil {
@@ -60,10 +61,14 @@ func (s *Site) guard(next http.Handler) http.Handler {
 // ofNoOtherSite refuses what a browser asks for a page of another site. A GET counts as much as a POST here: an answer of the
 // gate is a promise that a handover waits for, and a stream takes one of few places. Callers that are no browsers say nothing
 // of a site.
-func ofNoOtherSite(r *http.Request) error {
+func (s *Site) ofNoOtherSite(r *http.Request) error {
 	asked := *r
 	asked.Method = http.MethodPost // a GET would pass
-	if http.NewCrossOriginProtection().Check(&asked) != nil {
+	own := http.NewCrossOriginProtection()
+	if s.origin != "" { // a proxy may replace the host that the page's origin is compared with
+		_ = own.AddTrustedOrigin(s.origin) // New has tried it
+	}
+	if own.Check(&asked) != nil {
 		return Failf(http.StatusForbidden, "a page of another site may not ask for this")
 	}
 	return nil
@@ -96,7 +101,7 @@ func (s *Site) checkHost(r *http.Request) error {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil || host == "localhost" {
+	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil || host == "localhost" || s.host != "" && strings.EqualFold(host, s.host) {
 		return nil
 	}
 	return Failf(http.StatusMisdirectedRequest, "without tokens only requests to an address or to localhost are answered, not to %q", host)

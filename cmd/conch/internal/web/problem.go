@@ -131,6 +131,14 @@ func document(w http.ResponseWriter, contentType string, status int, v any) {
 		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500}`)
 	}
 	w.Header().Set("Content-Type", contentType)
+	body = append(body, '\n')
+	if len(body) > leastZipped {
+		w.Header().Add("Vary", "Accept-Encoding")
+		if caller, is := w.(*recorder); is && caller.zips {
+			w.Header().Set("Content-Encoding", "gzip")
+			body = zipped(body)
+		}
+	}
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // fails if the caller has gone
+	_, _ = w.Write(body) // fails if the caller has gone
 }

@@ -106,6 +106,7 @@ type reading struct {
 	leaderships []pgops.ScopeStatus
 	at          time.Time
 	stale       bool
+	why         error // it is stale
 }
 
 // leaderships reads one scope, or all if scope is empty. While the database is away it returns
@@ -135,13 +136,13 @@ func (r *reader) remembered(scope string, err error) (reading, error) {
 		if r.allAt.IsZero() {
 			return reading{}, err
 		}
-		return reading{leaderships: r.all, at: r.allAt, stale: true}, nil
+		return reading{leaderships: r.all, at: r.allAt, stale: true, why: err}, nil
 	}
 	was, ok := r.known[scope]
 	if !ok {
 		return reading{}, err
 	}
-	return reading{leaderships: []pgops.ScopeStatus{was.ScopeStatus}, at: was.at, stale: true}, nil
+	return reading{leaderships: []pgops.ScopeStatus{was.ScopeStatus}, at: was.at, stale: true, why: err}, nil
 }
 
 // reached asks the database, unless it has answered within the given time.

@@ -47,12 +47,16 @@ func (s *Site) routes() []Route {
 		return Route{Method: http.MethodGet, Path: path, ops: true, Serve: h}
 	}
 	return []Route{
-		get("/v1/scopes", s.getScopes),
+		get("/v1/session", s.getSession),
+		get("/v1/overview", s.getOverview),
+		with(get("/v1/scopes", s.getScopes), "view", "state", "q", "after", "limit"),
+		with(get("/v1/scope", s.getNamedScope), "scope"),
+		{Method: http.MethodPost, Path: "/v1/drain", Needs: ToOperate, Serve: s.postNamedDrain},
 		get("/v1/scopes/{scope}", s.getScope),
 		with(get("/v1/scopes/{scope}/gate", s.getGate), "door", "for", "promise"),
 		{Method: http.MethodPost, Path: "/v1/scopes/{scope}/drain", Needs: ToOperate, Serve: s.postDrain},
 		with(get("/v1/history", s.getHistory), "scope", "limit"),
-		{Method: http.MethodGet, Path: "/v1/events", Query: []string{"scope"}, more: s.cfg.Board.names, Serve: s.getEvents},
+		{Method: http.MethodGet, Path: "/v1/events", Query: []string{"scope", "live"}, more: s.cfg.Board.names, Serve: s.getEvents},
 		get("/v1/openapi.yaml", s.getOpenAPI),
 		// GET includes HEAD. Load balancers call these routes, and have no token.
 		{Method: http.MethodGet, Path: pathLeader, Needs: freely, ops: true, Serve: s.isLeader},
@@ -97,7 +101,7 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 		mux.HandleFunc(strings.TrimSpace(rt.Method+" "+rt.Path), func(w http.ResponseWriter, r *http.Request) {
 			who, err := admit(r, rt.Needs)
 			if err == nil && !rt.ops {
-				err = ofNoOtherSite(r)
+				err = s.ofNoOtherSite(r)
 			}
 			if err == nil {
 				err = rt.knows(r)

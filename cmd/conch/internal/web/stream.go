@@ -8,13 +8,16 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/web/live"
 	"github.com/conchhq/conch/election/pgops"
+	"github.com/conchhq/conch/internal/step"
 )
 
 const (
 	eventStream    = "text/event-stream"
 	retryHint      = 2 * time.Second  // how long a client should wait before it reconnects
 	streamPatience = 10 * time.Second // how long a client may take to read a piece
+	pageAlive      = 5 * time.Second  // interval of comments on the silent stream of a page
 )
 
 // getEvents streams new events as server-sent events: those of the history, and notices of services. A client that
@@ -37,6 +40,9 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	t := tail{scope: scope, choice: named, check: check, history: scope != "" || named.kind == "", notices: named.kind != "" || scope == ""}
+	if t.live, err = yes(r, "live"); err != nil {
+		return err
+	}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		t.resumes = true
 		if t.after, err = parsePlace(last); err != nil {
@@ -65,13 +71,21 @@ func (s *Site) stream(out *stream, r *http.Request, t *tail) {
 	told := s.begin(r.Context(), out, t)
 	var events <-chan *pgops.Event
 	var notices <-chan posted
-	if t.history {
+	var wake step.Wake
+	if t.history && !t.later {
 		events = t.events.events
 	}
 	if t.notices {
 		notices = t.told.notices
 	}
-	alive := time.NewTicker(s.cfg.KeepAlive)
+	silence := s.cfg.KeepAlive
+	if t.live {
+		silence = min(silence, pageAlive)
+	}
+	if t.viewer != nil {
+		wake = t.viewer.wake
+	}
+	alive := time.NewTicker(silence)
 	defer alive.Stop()
 	for out.err == nil && !out.over {
 		select {
@@ -93,6 +107,11 @@ func (s *Site) stream(out *stream, r *http.Request, t *tail) {
 				return // it fell behind
 			}
 			out.notice(r.Context(), n, t.choice)
+		case <-wake:
+			if back := out.news(s.shared.next(t.viewer)); back && t.later {
+				out.flush()
+				return // for the client to come back, now that the history can be followed
+			}
 		case <-alive.C:
 			if _, err := s.admit(r, ToRead); err != nil {
 				return // its token was revoked
@@ -159,6 +178,43 @@ func (out *stream) notice(caller context.Context, n posted, c choice) {
 	out.at.run, out.at.notice = n.run, n.number
 	out.text(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", out.at, event, data))
 	out.over = n.Ends && c.kind != ""
+}
+
+// The events of [shared].
+const (
+	kindSource = "source"
+	kindBeats  = "beats"
+	kindRows   = "scope"
+)
+
+// news writes what is new of the database, of the heartbeats and of the rows. It reports whether the database can be asked.
+func (out *stream) news(n news) (up bool) {
+	if n.source != nil {
+		up = n.source.Database == live.Up || n.source.Database == live.Absent
+		out.named(kindSource, *n.source, false)
+	}
+	if n.rows != nil {
+		out.at.rows = n.rows.Version
+		out.named(kindRows, *n.rows, true)
+	}
+	if n.beats != nil {
+		out.named(kindBeats, *n.beats, false)
+	}
+	return up
+}
+
+// named writes an event with a name. One that a client can resume after has an id.
+func (out *stream) named(name string, v any, resumable bool) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		out.err = err
+		return
+	}
+	id := ""
+	if resumable && out.at.live {
+		id = fmt.Sprintf("id: %s\n", out.at)
+	}
+	out.text(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, name, data))
 }
 
 func (out *stream) gap(g gapOf) {

@@ -73,6 +73,10 @@ func (s *stream) events(n int) (got []string) {
 		if strings.HasPrefix(id, ":") {
 			continue
 		}
+		if id == "event: source" { // tests of it are elsewhere
+			s.line()
+			continue
+		}
 		data, ok := strings.CutPrefix(s.line(), "data: ")
 		var e map[string]any
 		if err := json.Unmarshal([]byte(data), &e); err != nil || !ok {

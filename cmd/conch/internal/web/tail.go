@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -15,6 +16,7 @@ type tail struct {
 	check   func() (choice, error)
 	history bool  // it has events of the history
 	notices bool  // it has notices
+	live    bool  // it has rows and heartbeats: it is a page's
 	resumes bool  // its client was connected before,
 	after   place // and has come so far
 
@@ -25,6 +27,9 @@ type tail struct {
 	since  []posted
 	hole   bool
 	at     place // where it begins
+	later  bool  // the history cannot be followed while the database is away
+	viewer *viewer
+	unseen bool // there may be rows that its client lacks
 }
 
 // attach joins what a tail needs, so that it misses nothing from now on.
@@ -50,14 +55,37 @@ func (s *Site) attach(r *http.Request, t *tail) (leave func(), err error) {
 			return nil, err
 		}
 	}
+	if t.history || t.live {
+		same := t.after.live && t.after.run == s.cfg.Board.run
+		known := false
+		t.viewer, known = s.shared.join(t.live, t.live && same, t.after.rows)
+		t.unseen = t.live && t.resumes && (!same || !known)
+		leaves = append(leaves, func() { s.shared.leave(t.viewer) })
+	}
 	if t.history {
-		resumes := t.resumes && (t.after.history > 0 || t.after.run != "")
-		if t.events, t.missed, t.gap, t.at.history, err = s.feed.join(r.Context(), t.scope, resumes, t.after.history); err != nil {
+		if err = s.attachHistory(r.Context(), t); err != nil {
 			return nil, err
 		}
-		leaves = append(leaves, func() { s.feed.leave(t.events) })
+		if !t.later {
+			leaves = append(leaves, func() { s.feed.leave(t.events) })
+		}
 	}
 	return detach, nil
+}
+
+// attachHistory joins the history. The stream of a page begins without, if the database is away: it says so.
+func (s *Site) attachHistory(ctx context.Context, t *tail) (err error) {
+	if t.live {
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, sharedWait)
+		defer cancel()
+	}
+	resumes := t.resumes && (t.after.history > 0 || t.after.run != "")
+	t.events, t.missed, t.gap, t.at.history, err = s.feed.join(ctx, t.scope, resumes, t.after.history)
+	if err != nil && t.live && !errors.As(err, new(*Problem)) {
+		t.later, err = true, nil
+	}
+	return err
 }
 
 // begin writes what the client missed. It returns the ids of events that may be in the queue as well.
@@ -69,9 +97,12 @@ func (s *Site) begin(caller context.Context, out *stream, t *tail) (told map[int
 			out.at.notice = t.after.notice
 		}
 	}
+	if t.live {
+		out.at.run, out.at.live, out.at.rows = s.cfg.Board.run, true, t.viewer.version
+	}
 	out.text(fmt.Sprintf("retry: %d\n\n", retryHint.Milliseconds()))
 	kinds := s.cfg.Board.all(t.choice)
-	if t.hole || t.notices && len(kinds) > 0 { // a client that gets no event before the stream breaks resumes from here
+	if t.hole || t.notices && len(kinds) > 0 || t.live && (t.resumes || !t.later) { // a client that gets no event before the stream breaks resumes from here
 		out.text(fmt.Sprintf("id: %s\n\n", out.at))
 	}
 	if t.gap {
@@ -81,6 +112,9 @@ func (s *Site) begin(caller context.Context, out *stream, t *tail) (told map[int
 		for _, kind := range kinds {
 			out.gap(gapOf{Of: kind, Why: "the connection was to another process, or it was away too long"})
 		}
+	}
+	if t.unseen {
+		out.gap(gapOf{Of: kindRows, Why: "the connection was to another process, or it was away too long"})
 	}
 	told = map[int64]bool{}
 	for _, e := range t.missed {

@@ -164,17 +164,18 @@ func (t *Tokens) find(secret string) (name string, may Access, ok bool) {
 type caller struct {
 	name  string
 	token bool
+	may   Access
 }
 
-var anybody = caller{name: "local"}
+var anybody = caller{name: "local", may: ToOperate}
 
 func (s *Site) admit(r *http.Request, needs Access) (caller, error) {
 	if needs == freely || !s.cfg.Tokens.Any() {
 		return anybody, nil
 	}
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return caller{}, Failf(http.StatusUnauthorized, "a token is needed: Authorization: Bearer …").with("WWW-Authenticate", `Bearer realm="conch"`)
+	secret, sent := secretOf(r.Header)
+	if !sent {
+		return caller{}, Failf(http.StatusUnauthorized, "a token is needed: Authorization: Bearer …, or "+tokenHeader+": …").with("WWW-Authenticate", `Bearer realm="conch"`)
 	}
 	name, may, ok := s.cfg.Tokens.find(strings.TrimSpace(secret))
 	if !ok {
@@ -183,7 +184,19 @@ func (s *Site) admit(r *http.Request, needs Access) (caller, error) {
 	if may < needs {
 		return caller{}, Failf(http.StatusForbidden, "the token %q may read, not operate", name).with("WWW-Authenticate", `Bearer realm="conch", error="insufficient_scope"`)
 	}
-	return caller{name, true}, nil
+	return caller{name, true, may}, nil
+}
+
+// tokenHeader has a token besides Authorization, which a proxy in front may want for itself. It counts if both are there.
+const tokenHeader = "Conch-Token"
+
+// secretOf returns the token that a request brings.
+func secretOf(h http.Header) (secret string, sent bool) {
+	if secret := h.Get(tokenHeader); secret != "" {
+		return secret, true
+	}
+	scheme, secret, _ := strings.Cut(h.Get("Authorization"), " ")
+	return secret, strings.EqualFold(scheme, "Bearer")
 }
 
 type callerKey struct{}

@@ -33,6 +33,12 @@ func TestTokens(t *testing.T) {
 	} {
 		for _, route := range site.Routes() {
 			x := exchange{Ask: strings.ReplaceAll(route, "{scope}", "payments"), Header: "Authorization: " + c.authorization}
+			switch route { // what names the scope elsewhere
+			case "GET /v1/scope":
+				x.Ask += "?scope=payments"
+			case "POST /v1/drain":
+				x.Body = `{"scope":"payments"}`
+			}
 			want := c.read
 			switch {
 			case strings.HasSuffix(route, "/leader/{scope}"):
@@ -60,6 +66,37 @@ func TestTokens(t *testing.T) {
 	site.API().ServeHTTP(out, exchange{Ask: "GET /v2/secret"}.Request())
 	if out.Code != 401 {
 		t.Errorf("an unknown path without a token: status %d, want 401", out.Code)
+	}
+}
+
+// A proxy in front may want Authorization for itself: then the token comes in a header of its own, which counts first.
+func TestTokenBesideAuthorization(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.protect(t)
+	api := w.site(t).API()
+	for _, c := range []struct {
+		secret string
+		status int
+		want   string
+	}{
+		{webtest.ReadSecret, 200, `"may":"read","tokens":true`},
+		{webtest.OperateSecret, 200, `"name":"ops","may":"operate"`},
+		{"wrong-0123456789abcdef", 401, "not known"},
+		{"", 401, "Conch-Token"},
+	} {
+		for _, besides := range []string{"", "Basic b3BzOm9wcw==", "Bearer of-the-proxy-0123456789"} {
+			r, out := exchange{Ask: "GET /v1/session"}.Request(), httptest.NewRecorder()
+			r.Header.Set("Conch-Token", c.secret)
+			r.Header.Set("Authorization", besides)
+			if c.secret == "" && strings.HasPrefix(besides, "Bearer") {
+				continue
+			}
+			api.ServeHTTP(out, r)
+			if out.Code != c.status || !strings.Contains(out.Body.String(), c.want) {
+				t.Errorf("Conch-Token %q beside %q: %d %s, want %d and %s", c.secret, besides, out.Code, out.Body, c.status, c.want)
+			}
+		}
 	}
 }
 

@@ -61,9 +61,9 @@ type scopeView struct {
 	Term           string     `json:"term,omitempty"`
 	AcquiredAt     *time.Time `json:"acquired_at"`
 	HeartbeatAt    *time.Time `json:"heartbeat_at"`
-	HeartbeatAgeMS int64      `json:"heartbeat_age_ms"` // at as_of
+	HeartbeatAgeMS int64      `json:"heartbeat_age_ms"` // at as_of; while the database is away, now
 	Released       bool       `json:"released"`
-	Held           bool       `json:"held"`
+	Held           *bool      `json:"held"` // nil: not known, since the database is away
 	Candidates     []string   `json:"candidates"`
 	LeaseMS        int64      `json:"lease_ms"`
 	Takeover       string     `json:"takeover,omitempty"`
@@ -82,14 +82,20 @@ type asOf struct {
 
 func (r reading) asOf() asOf { return asOf{AsOf: r.at.UTC(), Stale: r.stale} }
 
-func (s *Site) view(scope string, l *pgops.ScopeStatus) scopeView {
-	v := scopeView{Scope: scope, Candidates: []string{}}
+func (s *Site) view(scope string, l *pgops.ScopeStatus, from reading) scopeView {
+	v := scopeView{Scope: scope, Candidates: []string{}, Held: new(false)}
 	if l != nil {
 		v = scopeView{
 			Scope: l.Scope, Epoch: l.Epoch, Holder: l.Holder, Term: l.Term, AcquiredAt: utc(&l.AcquiredAt),
-			HeartbeatAt: utc(l.HeartbeatAt), HeartbeatAgeMS: l.HeartbeatAgeMS, Released: l.Released, Held: l.Held,
+			HeartbeatAt: utc(l.HeartbeatAt), HeartbeatAgeMS: l.HeartbeatAgeMS, Released: l.Released, Held: &l.Held,
 			Candidates: append([]string{}, l.Candidates...), LeaseMS: l.LeaseMS, Takeover: l.Takeover,
 			Obstacle: l.Obstacle, Failures: l.Failures, LastFailure: l.LastFailure, LastFailureAt: utc(l.LastFailureAt),
+		}
+	}
+	if from.stale { // what was is not what is
+		v.Held = nil
+		if v.HeartbeatAt != nil {
+			v.HeartbeatAgeMS += time.Since(from.at).Milliseconds()
 		}
 	}
 	if g := s.cfg.Electors.Gate(scope); g != nil {

@@ -136,6 +136,15 @@ type database struct {
 	closed      int
 	watchers    []chan struct{}
 	deaf        bool // watches get no events
+	beats       []pgops.Beat
+	reads       map[string]int // statements, by what they read
+}
+
+func (d *database) count(what string) {
+	if d.reads == nil {
+		d.reads = map[string]int{}
+	}
+	d.reads[what]++
 }
 
 func (d *database) connect() (web.Observer, error) {
@@ -194,6 +203,7 @@ func (o *observer) Scopes(ctx context.Context, scope string) (found []pgops.Scop
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.count("scopes")
 	for _, l := range o.leaderships {
 		if scope == "" || l.Scope == scope {
 			found = append(found, l)
@@ -202,12 +212,23 @@ func (o *observer) Scopes(ctx context.Context, scope string) (found []pgops.Scop
 	return found, nil
 }
 
+func (o *observer) Beats(ctx context.Context) ([]pgops.Beat, error) {
+	if err := o.ready(ctx); err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.count("beats")
+	return o.beats, nil
+}
+
 func (o *observer) History(ctx context.Context, scope string, limit int) (found []pgops.Event, err error) {
 	if err := o.ready(ctx); err != nil {
 		return nil, err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.count("history")
 	for _, e := range o.events {
 		if scope == "" || e.Scope == scope {
 			found = append(found, e)
