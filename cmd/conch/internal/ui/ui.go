@@ -20,6 +20,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
 }
 
 // file is one that browsers load.

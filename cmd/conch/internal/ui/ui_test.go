@@ -72,7 +72,7 @@ func TestThePageIsSmall(t *testing.T) {
 var (
 	loads     = regexp.MustCompile(`(?:src|href)="([^"]*)"`)
 	elsewhere = regexp.MustCompile(`(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}`)
-	hashed    = regexp.MustCompile(`^/assets/[a-z]+-([0-9a-f]{12})\.(js|css)$`)
+	hashed    = regexp.MustCompile(`^/assets/[a-z]+-([0-9a-f]{12})\.(js|css|svg)$`)
 )
 
 // The page loads what comes with it, by relative URLs: it works without internet and below any path of a proxy. The name of an

@@ -27,10 +27,11 @@ try {
   rmSync(out, { recursive: true, force: true })
   mkdirSync(join(out, 'assets'), { recursive: true })
   let page = readFileSync(join(work, 'src/index.html'), 'utf8')
-  for (const file of made.outputFiles) {
-    const name = file.path.split('/').pop()
-    const hashed = name.replace('.', '-' + createHash('sha256').update(file.contents).digest('hex').slice(0, 12) + '.')
-    writeFileSync(join(out, 'assets', hashed), file.contents)
+  const files = made.outputFiles.map((f) => ({ name: f.path.split('/').pop(), contents: f.contents }))
+  files.push({ name: 'icon.svg', contents: readFileSync(join(work, 'src/icon.svg')) })
+  for (const { name, contents } of files) {
+    const hashed = name.replace('.', '-' + createHash('sha256').update(contents).digest('hex').slice(0, 12) + '.')
+    writeFileSync(join(out, 'assets', hashed), contents)
     page = page.replaceAll('{' + name + '}', 'assets/' + hashed)
   }
   writeFileSync(join(out, 'index.html'), page)
