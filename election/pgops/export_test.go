@@ -20,3 +20,8 @@ func Disown(ctx context.Context, cfg pgmint.Config, ids ...int64) bool {
 	defer e.close()
 	return e.connect(ctx) && e.disown(ctx) && len(e.unsure) == 0
 }
+
+// Slowly reads the whole history by the rule in SQL.
+func (o *Observer) Slowly(ctx context.Context) ([]Event, error) {
+	return o.events(ctx, `ORDER BY id`)
+}

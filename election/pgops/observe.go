@@ -3,7 +3,6 @@ package pgops
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -194,15 +193,7 @@ SELECT h.id, h.at, h.scope, h.epoch, h.holder, h.event, h.reason, h.actor,
 // History reads the newest events, at most limit, of one scope or, if scope is empty, of
 // all. The oldest comes first.
 func (o *Observer) History(ctx context.Context, scope string, limit int) ([]Event, error) {
-	// Two statements: one for both would walk a long history backwards in search of a scope
-	// with few events.
-	where, args := `ORDER BY id DESC LIMIT $1`, []any{limit}
-	if scope != "" {
-		where, args = `WHERE scope = $2 `+where, append(args, scope)
-	}
-	events, err := o.events(ctx, where, args...)
-	slices.Reverse(events)
-	return events, err
+	return o.Window(ctx, Window{Scope: scope, Most: limit})
 }
 
 func (o *Observer) events(ctx context.Context, where string, args ...any) ([]Event, error) {

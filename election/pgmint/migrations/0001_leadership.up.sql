@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS conch.leadership_history (
     beat_at timestamptz                       -- of a lost term: its last heartbeat, up to which it surely led
 );
 CREATE INDEX IF NOT EXISTS leadership_history_scope ON conch.leadership_history (scope, id);
+CREATE INDEX IF NOT EXISTS leadership_history_at ON conch.leadership_history USING brin (at) WITH (pages_per_range = 32);
 CREATE INDEX IF NOT EXISTS leadership_history_failed ON conch.leadership_history (at) WHERE event = 'failed';
 
 CREATE TABLE conch.heartbeat (

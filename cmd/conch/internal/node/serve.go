@@ -182,6 +182,7 @@ type noHistory struct{}
 
 func (noHistory) Scopes(context.Context, string) ([]pgops.ScopeStatus, error) { return nil, nil }
 func (noHistory) History(context.Context, string, int) ([]pgops.Event, error) { return nil, nil }
+func (noHistory) Window(context.Context, pgops.Window) ([]pgops.Event, error) { return nil, nil }
 func (noHistory) Beats(context.Context) ([]pgops.Beat, error)                 { return nil, nil }
 func (noHistory) Watch(ctx context.Context, _ string, _ func(pgops.Event) error) error {
 	<-ctx.Done()

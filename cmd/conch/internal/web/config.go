@@ -32,8 +32,9 @@ type History interface {
 
 // Observer is a History with its own connection, such as *pgops.Observer. It is used by one
 // goroutine at a time, and closed when it fails.
-type Observer interface {
+type Observer interface { //nolint:interfacebloat // all that a site reads
 	History
+	Window(ctx context.Context, w pgops.Window) ([]pgops.Event, error)
 	Beats(ctx context.Context) ([]pgops.Beat, error)
 	Close()
 }

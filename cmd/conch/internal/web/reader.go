@@ -101,6 +101,15 @@ func (r *reader) history(ctx context.Context, scope string, limit int) (events [
 	return events, err
 }
 
+// window reads a part of the history, oldest first.
+func (r *reader) window(ctx context.Context, w pgops.Window) (events []pgops.Event, err error) {
+	err = r.ask(ctx, func(ctx context.Context, o Observer) (err error) {
+		events, err = o.Window(ctx, w)
+		return err
+	})
+	return events, err
+}
+
 // reading is a result and when it was read. It is stale if the database is away now.
 type reading struct {
 	leaderships []pgops.ScopeStatus

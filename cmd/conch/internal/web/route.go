@@ -55,7 +55,7 @@ func (s *Site) routes() []Route {
 		get("/v1/scopes/{scope}", s.getScope),
 		with(get("/v1/scopes/{scope}/gate", s.getGate), "door", "for", "promise"),
 		{Method: http.MethodPost, Path: "/v1/scopes/{scope}/drain", Needs: ToOperate, Serve: s.postDrain},
-		with(get("/v1/history", s.getHistory), "scope", "limit"),
+		with(get("/v1/history", s.getHistory), "scope", "limit", "from", "to", "before", "holder", "event", "q"),
 		{Method: http.MethodGet, Path: "/v1/events", Query: []string{"scope", "live"}, more: s.cfg.Board.names, Serve: s.getEvents},
 		get("/v1/openapi.yaml", s.getOpenAPI),
 		// GET includes HEAD. Load balancers call these routes, and have no token.

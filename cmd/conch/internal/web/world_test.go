@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -210,6 +211,16 @@ func (o *observer) Scopes(ctx context.Context, scope string) (found []pgops.Scop
 		}
 	}
 	return found, nil
+}
+
+// Window heeds what the tests of routes need; pgops tests the rest.
+func (o *observer) Window(ctx context.Context, w pgops.Window) ([]pgops.Event, error) {
+	events, err := o.History(ctx, w.Scope, 1<<30)
+	events = slices.DeleteFunc(events, func(e pgops.Event) bool {
+		return !w.From.IsZero() && e.At.Before(w.From) || !w.To.IsZero() && !e.At.Before(w.To) || w.Before > 0 && e.ID >= w.Before ||
+			w.Holder != "" && e.Holder != w.Holder || len(w.Events) > 0 && !slices.Contains(w.Events, e.Event) || !strings.Contains(e.Reason, w.Text)
+	})
+	return events[max(0, len(events)-w.Most):], err
 }
 
 func (o *observer) Beats(ctx context.Context) ([]pgops.Beat, error) {
