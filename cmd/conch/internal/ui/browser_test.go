@@ -20,7 +20,7 @@ import (
 )
 
 // patience is for a page on a machine that has much else to do.
-const patience = 40 * time.Second
+const patience = 60 * time.Second
 
 // shared is the one browser of these tests, which are not parallel: a machine has only so much memory. TestMain ends it.
 var shared struct {
@@ -163,7 +163,7 @@ func (b *tab) text() string { return js[string](b, "document.body.innerText") }
 func (b *tab) says(text string) {
 	b.t.Helper()
 	quoted, _ := json.Marshal(text)
-	b.until("the page says "+text, "document.body.innerText.includes("+string(quoted)+")")
+	b.until("the page says "+text, "document.body.innerText.replaceAll('\\u00a0', ' ').includes("+string(quoted)+")")
 }
 
 // press clicks the first button or link that has a text.

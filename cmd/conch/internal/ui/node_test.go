@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -151,7 +150,7 @@ func (n *node) scopes(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "the page asks for dense rows")
 		return
 	}
-	answer(w, map[string]any{"as_of": time.Now().UTC(), "version": n.version, "source": n.source(), "counts": map[string]int{}, "found": len(n.rows), "rows": slices.Concat([]row{}, n.rows)})
+	answer(w, map[string]any{"as_of": time.Now().UTC(), "version": n.version, "source": n.source(), "counts": map[string]int{}, "found": len(n.rows), "rows": append([]row{}, n.rows...)})
 }
 
 func (n *node) history(w http.ResponseWriter, r *http.Request) {

@@ -20,7 +20,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-	".svg": "image/svg+xml",
+	".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
 }
 
 // file is one that browsers load.

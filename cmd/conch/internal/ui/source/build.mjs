@@ -22,12 +22,19 @@ try {
   const made = await build({
     absWorkingDir: work, entryPoints: { app: 'src/main.tsx', theme: 'src/theme.ts', style: 'src/style.css' },
     bundle: true, minify: true, write: false, outdir: 'dist', format: 'esm', target: 'es2022', charset: 'utf8',
-    jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none', define: { 'process.env.NODE_ENV': '"production"' },
+    jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none', metafile: true, define: { 'process.env.NODE_ENV': '"production"' },
   })
   rmSync(out, { recursive: true, force: true })
   mkdirSync(join(out, 'assets'), { recursive: true })
   let page = readFileSync(join(work, 'src/index.html'), 'utf8')
   const files = made.outputFiles.map((f) => ({ name: f.path.split('/').pop(), contents: f.contents }))
+  // Their licences ask that copies carry these texts.
+  const packages = new Set(Object.keys(made.metafile.inputs).map((p) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(p)?.[1]).filter(Boolean))
+  const notices = [...packages].sort().map((name) => {
+    const { version, license } = JSON.parse(readFileSync(join(tools, name, 'package.json'), 'utf8'))
+    return `${name} ${version}, ${license}\n\n${readFileSync(join(tools, name, 'LICENSE'), 'utf8').trim()}\n`
+  })
+  files.push({ name: 'notices.txt', contents: Buffer.from('The page contains these packages of others.\n\n' + notices.join('\n\n')) })
   files.push({ name: 'icon.svg', contents: readFileSync(join(work, 'src/icon.svg')) })
   for (const { name, contents } of files) {
     const hashed = name.replace('.', '-' + createHash('sha256').update(contents).digest('hex').slice(0, 12) + '.')

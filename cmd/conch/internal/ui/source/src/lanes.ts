@@ -19,10 +19,20 @@ export interface Look {
 
 interface Palette { hues: string[]; tick: string; short: string; long: string; line: string; text: string; faint: string; onBar: string; chosen: string }
 
-/** paletteOf reads the colours that the style sheet has now, light or dark. */
-export function paletteOf(at: Element): Palette {
-  const css = getComputedStyle(at)
-  const c = (name: string) => css.getPropertyValue('--' + name).trim()
+let known: { theme: string; palette: Palette } | null = null
+
+/** paletteOf reads the colours that the style sheet has now, light or dark: as the colour of an element, since a variable is not resolved. */
+function paletteOf(at: HTMLElement): Palette {
+  const theme = document.documentElement.className + matchMedia('(prefers-color-scheme: dark)').matches
+  if (known?.theme !== theme) known = { theme, palette: read(at) }
+  return known.palette
+}
+
+function read(at: HTMLElement): Palette {
+  const c = (name: string) => {
+    at.style.setProperty('color', `var(--${name})`)
+    return getComputedStyle(at).color
+  }
   return {
     hues: [0, 1, 2, 3, 4].map((n) => c('hue' + n)), tick: c('tick'), short: c('warn-fill'), long: c('bad-fill'), line: c('line'), text: c('text'), faint: c('faint'),
     onBar: c('on-hue'), chosen: c('text'),

@@ -79,8 +79,8 @@ export function Leaders() {
 function Card({ row }: { row: Row }) {
   return (
     <li class={'card ' + (live.value ? signs[row.state].tone : 'unknown')}>
-      <div class="line"><h2><a href={link('leaders/s', { scope: row.scope })} data-row><Name of={row.scope} most={30} /></a></h2><StateOf row={row} /></div>
-      <div class="line"><span class="big">{row.holder && row.state !== 'nobody' && row.state !== 'released' ? <Holder of={row.holder} most={22} /> : live.value ? 'nobody' : <Holder of={row.holder || '?'} most={22} />}</span><span class="faint number">epoch {row.epoch}</span></div>
+      <div class="line"><h2><a href={link('leaders/s', { scope: row.scope })} data-row><Name of={row.scope} most={26} /></a></h2><StateOf row={row} /></div>
+      <div class="line"><span class="big">{row.holder && row.state !== 'nobody' && row.state !== 'released' ? <Holder of={row.holder} most={20} /> : live.value ? 'nobody' : <Holder of={row.holder || '?'} most={20} />}</span><span class="faint number">epoch {row.epoch}</span></div>
       <Lease row={row} />
       {live.value ? <Obstacle row={row} /> : null}
       {row.candidates.length > 0 ? (

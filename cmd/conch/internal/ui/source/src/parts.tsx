@@ -39,7 +39,7 @@ export function Obstacle({ row }: { row: Row }) {
   const why = row.state === 'nobody' ? row.obstacle : row.state === 'fails' ? row.last_failure : row.obstacle
   const times = row.state === 'fails' && row.failures ? `Its role failed ${row.failures === 1 ? 'once' : row.failures + ' times'} in ten minutes: ` : ''
   if (!why && !times) return null
-  return <p class={'obstacle ' + signs[row.state].tone}>{times}<Drawn text={why ?? ''} /></p>
+  return <p class={'obstacle ' + signs[row.state].tone}>{row.state === 'nobody' ? <b>In the way: </b> : null}{times}<Drawn text={why ?? ''} /></p>
 }
 
 /** EventLine is an event of the history in one or two lines. */

@@ -41,13 +41,13 @@ export function Name({ of, most = 34 }: { of: string; most?: number }) {
 /** span says for how long, in two digits at most and one unit. */
 export function span(ms: number): string {
   const s = ms / 1000
-  if (ms < 1) return '0 ms'
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (s < 10) return `${s.toFixed(1)} s`
-  if (s < 100) return `${Math.round(s)} s`
-  if (s < 5400) return `${Math.round(s / 60)} min`
-  if (s < 129600) return `${Math.round(s / 3600)} h`
-  return `${Math.round(s / 86400)} d`
+  if (ms < 1) return '0\u00a0ms'
+  if (ms < 1000) return `${Math.round(ms)}\u00a0ms`
+  if (s < 10) return `${s.toFixed(1)}\u00a0s`
+  if (s < 100) return `${Math.round(s)}\u00a0s`
+  if (s < 5400) return `${Math.round(s / 60)}\u00a0min`
+  if (s < 129600) return `${Math.round(s / 3600)}\u00a0h`
+  return `${Math.round(s / 86400)}\u00a0d`
 }
 
 export const count = (n: number, one: string, many = one + 's') => `${n.toLocaleString('en')} ${n === 1 ? one : many}`
