@@ -138,7 +138,7 @@ function Leading() {
     <section class="panel">
       <h2>Who leads</h2>
       <ul class="plain">{list.map(([id, n]) => (
-        <li key={id} class="line"><Holder of={id} leads={n.leads > 0} /><span class="faint right number">{!live.value ? '?' : `${n.leads.toLocaleString('en')} led, may lead ${n.may.toLocaleString('en')}`}</span></li>
+        <li key={id} class="line"><Holder of={id} leads={n.leads > 0} most={16} /><span class="faint right number">{!live.value ? '?' : `${n.leads.toLocaleString('en')} led, may lead ${n.may.toLocaleString('en')}`}</span></li>
       ))}</ul>
       {of.size > list.length ? <p class="faint">and {of.size - list.length} more</p> : null}
     </section>
