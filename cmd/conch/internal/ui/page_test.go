@@ -309,7 +309,7 @@ func TestTheTimelineSaysWhyNobodyLed(t *testing.T) {
 	n := watched(t)
 	b := open(t, n.URL+"/#/timeline?w=24h", desk)
 	b.says("Longest times without a leader in view")
-	first := "document.querySelector('tbody tr').innerText.replaceAll('\\u00a0', ' ')"
+	first := "(document.querySelector('tbody tr')?.innerText ?? '').replaceAll('\\u00a0', ' ')"
 	b.until("the longest is the first", first+".includes('payments') && "+first+".includes('23 min') && "+first+".includes('lost it: its session ended without a farewell')")
 	b.press("payments")
 	b.says("nobody led from")

@@ -105,7 +105,7 @@ function Help() {
 let going = 0
 
 function keys(e: KeyboardEvent): void {
-  const in_ = e.target as HTMLElement
+  const in_ = e.target instanceof HTMLElement ? e.target : document.body
   if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return
   if (in_.matches('input, select, textarea')) {
     if (e.key === 'Escape') in_.blur()

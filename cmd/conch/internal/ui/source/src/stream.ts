@@ -54,7 +54,8 @@ let wake = () => {}
 export function admitted(token: string): void {
   keepReadToken(token)
   needsToken.value = false
-  void load().then(() => wake())
+  // A reading that is under way has begun without it.
+  void load().then(() => load()).then(() => wake())
 }
 
 let hiddenSince = 0
