@@ -313,7 +313,8 @@ func TestTheTimelineSaysWhyNobodyLed(t *testing.T) {
 	b.until("the longest is the first", first+".includes('payments') && "+first+".includes('23 min') && "+first+".includes('lost it: its session ended without a farewell')")
 	js[bool](b, "document.querySelector('tbody button').click(); true")
 	b.says("nobody led from")
-	b.says("Why: lost it: its session ended without a farewell. Then node-1 led, at epoch 31.")
+	b.says("Why: lost it: its session ended without a farewell. Then")
+	b.says("led, at epoch 31.")
 	b.until("it is in the link", "location.hash.includes('sel=')")
 	if longest := js[int](b, "document.querySelectorAll('tbody tr').length"); longest != 10 {
 		t.Errorf("%d times are in the table, want the ten longest", longest)

@@ -115,15 +115,26 @@ export function take(kind: string, data: unknown): void {
 
 let loading: Promise<void> | null = null
 
-/** load reads everything anew, and clears nothing while it waits. */
+let again = false
+
+/** load reads everything anew, and clears nothing while it waits. What asks for it while a reading is under way gets another after it. */
 export function load(): Promise<void> {
-  loading ??= fill().finally(() => (loading = null))
+  if (loading) again = true
+  loading ??= whole().finally(() => (loading = null))
   return loading
+}
+
+async function whole(): Promise<void> {
+  do {
+    again = false
+    await fill()
+  } while (again)
 }
 
 async function fill(): Promise<void> {
   try {
     session.value ??= await begun()
+    const told = source.value?.at // what the stream says meanwhile is newer than what is asked for here
     const all: Row[] = []
     let page: Page
     let after: string | undefined
@@ -137,7 +148,7 @@ async function fill(): Promise<void> {
       version = page.version
     }
     takeChange({ version: page.version, rows: all, gone: [] })
-    if (page.source) takeSource(page.source)
+    if (page.source && source.value?.at === told) takeSource(page.source)
     if (page.source?.database !== 'away') tellTime(page.as_of)
     needsToken.value = false
     fault.value = ''

@@ -54,8 +54,7 @@ let wake = () => {}
 export function admitted(token: string): void {
   keepReadToken(token)
   needsToken.value = false
-  // A reading that is under way has begun without it.
-  void load().then(() => load()).then(() => wake())
+  void load().then(() => wake())
 }
 
 let hiddenSince = 0
@@ -93,7 +92,6 @@ async function run(yields: () => boolean): Promise<void> {
     if (performance.now() - began > 5000) tries = -1
     lost()
     await pause(patience)
-    void load()
   }
 }
 
@@ -117,6 +115,7 @@ async function once(yields: () => boolean): Promise<void> {
     for (;;) {
       const { done, value } = await from.read()
       if (done) return
+      if (came === 0) tell('gap', {}) // all tabs read what happened before this stream
       came = performance.now()
       text = parse(text + value)
     }
