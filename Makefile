@@ -69,7 +69,7 @@ LIMIT   = $(if $(CONCH_WHOLE),30m,10m)
 SHARED = set -e; CONCH_TEST_SHARED=$$(mktemp -d); export CONCH_TEST_SHARED; chmod 755 "$$CONCH_TEST_SHARED"; \
 	trap 'rm -rf "$$CONCH_TEST_SHARED"' EXIT; trap 'exit 1' INT TERM HUP
 
-.PHONY: build build-noevm help contract proto fuzz demo chaos test test-raced test-stage test-tools test-unraced test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release storm storm-liar
+.PHONY: build build-noevm help contract proto fuzz demo chaos test test-raced test-stage test-tools test-unraced test-whole test-fast model page lint bench bench-peers bench-docs cover nightly fmt release storm storm-liar
 
 build: ## bin/conch and its laboratory, bin/conch-lab, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -100,9 +100,12 @@ test-tools:
 	@scripts/pgbouncer.sh
 	@scripts/python.sh
 
+# The dashboard is tested in a browser, and built again from its sources, where both can be installed.
+PAGE = CONCH_UI_TOOLS="$$(scripts/ui.sh tools)" CONCH_CHROMIUM="$$(scripts/ui.sh browser)"
+
 # More packages at once than processors: most of their time they wait for servers, blocks and leases.
 test-raced: test-tools
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
+	$(SHARED); $(PAGE) CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
 
 test-unraced:
 	$(UNRACED) -timeout $(LIMIT) $(WORLDS)
@@ -176,6 +179,9 @@ contract: ## the bytes of the ledger contract from its source, sequencer/evm/sol
 
 proto: ## the Go code of the .proto files, the messages between nodes; needs protoc
 	@scripts/proto.sh
+
+page: ## the dashboard from its sources, cmd/conch/internal/ui/source; needs Node.js and npm
+	@scripts/ui.sh build
 
 fuzz: ## every fuzz test, FUZZ_RUNS (300000) inputs each; a finding is a new file in testdata/fuzz
 	@scripts/fuzz.sh $(FUZZ_RUNS)

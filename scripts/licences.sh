@@ -85,6 +85,9 @@ conch is under the [Apache License 2.0](LICENSE). Its programs contain modules o
 licences of their own. This page has them all, for Linux: pass it on with the programs. `scripts/licences.sh` writes it. It
 is no legal advice.
 
+The dashboard contains `preact`, `@preact/signals` and `@preact/signals-core`, all under MIT: `notices` beside it has their texts, in
+`cmd/conch/internal/ui/dist/assets` and as a node serves it.
+
 For most modules the text below is all that is asked for. More is asked for by two:
 
 - **go-ethereum** is under LGPL-3.0: its library, which is all of its code outside of its folder `cmd`, of which conch links

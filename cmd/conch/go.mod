@@ -8,6 +8,8 @@ require (
 	github.com/conchhq/conch/chain/keyservice/awskms v0.0.0
 	github.com/conchhq/conch/chain/keyservice/gcpkms v0.0.0
 	github.com/conchhq/conch/txlog/quorum v0.0.0
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/prometheus/client_golang v1.25.0
@@ -28,6 +30,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/credentials v1.21.0 // indirect
 	github.com/aws/aws-sdk-go-v2/feature/ec2/imds v1.20.9 // indirect
 	github.com/aws/smithy-go v1.28.9 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	go.etcd.io/bbolt v1.5.0 // indirect
 	golang.org/x/oauth2 v0.38.0 // indirect
 )

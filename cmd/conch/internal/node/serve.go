@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/cmd/conch/internal/ui"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg"
@@ -77,10 +78,15 @@ func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), st
 	if n.cfg.UsesDatabase() {
 		base = metric.NewBase(func(ctx context.Context) (map[string]int, bool) { return site.Candidates(ctx) })
 	}
+	pages, err := ui.Pages()
+	if err != nil {
+		return nil, nil, err
+	}
 	page := metric.Page(append(gather(n.services, Service.Collectors), metric.Build(n.opts.Version), metric.LostLines(n.opts.LostLines), n.expiry, n.meters, base)...)
 	site, err = web.New(web.Config{
 		Locked: n.locked, ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.roles, Status: n.roles.Status, Observe: n.observe,
-		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: append(n.routes(), gather(n.services, Service.Routes)...), Board: n.board, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
+		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: append(n.routes(), gather(n.services, Service.Routes)...), Board: n.board,
+		Pages: pages, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
 		PublicURL: n.cfg.Node.PublicURL,
 	})
 	if err != nil {

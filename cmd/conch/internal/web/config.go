@@ -61,6 +61,8 @@ type Config struct {
 	Health func() map[string]any
 	// Board has what services tell on /v1/events; may be nil.
 	Board *Board
+	// Pages are what browsers get, by path, without a token; may be nil.
+	Pages map[string]http.Handler
 	// OpenAPI documents Routes, one part for each service; see [Document].
 	OpenAPI []string
 	// PublicURL is where browsers reach this site, if a proxy replaces the host of their requests; may be empty.

@@ -74,7 +74,7 @@ func (s *Site) routes() []Route {
 // API returns the handler for all routes; see [Tokens].
 func (s *Site) API() http.Handler {
 	all := append(s.routes(), s.cfg.Routes...)
-	return s.guard(s.mux(all, "there is nothing here: GET /v1/openapi.yaml says what there is", s.admit))
+	return s.guard(s.withPages(s.mux(all, "there is nothing here: GET /v1/openapi.yaml says what there is", s.admit)))
 }
 
 // Ops returns the handler for health, readiness, metrics and /leader, which needs no token.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/conchhq/conch/cmd/conch/internal/ui"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
@@ -33,10 +34,20 @@ func (s *servers) open(ctx context.Context, addr string, say func(string, ...any
 	if err := web.CheckListen(addr, false, false); err != nil {
 		return nothing, err
 	}
+	pages, err := ui.Pages()
+	if err != nil {
+		return nothing, err
+	}
+	database := pgmint.Config{URL: s.url, AppName: "conch demo"}
 	site, err := web.New(web.Config{
+		Pages: pages,
+		Ask: func(ctx context.Context, r pgops.Request) error {
+			_, err := pgops.Ask(ctx, database, r, func(string) {})
+			return err
+		},
 		ID: "demo", Electors: spectator{}, Metrics: http.NotFoundHandler(), Logger: slog.New(slog.DiscardHandler),
 		Observe: func(ctx context.Context) (web.Observer, error) {
-			return pgops.Observe(ctx, pgmint.Config{URL: s.url, AppName: "conch demo"})
+			return pgops.Observe(ctx, database)
 		},
 	})
 	if err != nil {
@@ -54,6 +65,6 @@ func (s *servers) open(ctx context.Context, addr string, say func(string, ...any
 		defer close(ended)
 		_ = site.Serve(ctx, listener, site.API()) // it ends when we cancel it
 	}()
-	say("look at http://%s/v1/scopes and /v1/events while it runs", addr)
+	say("look at http://%s/ while it runs: the dashboard", listener.Addr())
 	return func() { cancel(); <-ended; site.Close() }, nil
 }

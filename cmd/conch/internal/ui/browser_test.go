@@ -1,0 +1,226 @@
+package ui_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/conchhq/conch/internal/runtest"
+)
+
+// patience is for a page on a machine that has much else to do.
+const patience = 60 * time.Second
+
+// shared is the one browser of these tests, which are not parallel: a machine has only so much memory. TestMain ends it.
+var shared struct {
+	ctx context.Context
+	end []context.CancelFunc
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, end := range slices.Backward(shared.end) {
+		end()
+	}
+	os.Exit(code)
+}
+
+// browser starts it.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes long")
+	}
+	if shared.ctx != nil {
+		return shared.ctx
+	}
+	path := os.Getenv("CONCH_CHROMIUM")
+	if path == "" {
+		path, _ = exec.LookPath("chromium")
+	}
+	if path == "" {
+		runtest.Missing(t, "no browser is installed: scripts/ui.sh browser says which, CONCH_CHROMIUM names it")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	all, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	root, end := chromedp.NewContext(all)
+	shared.end = append(shared.end, cancel, end)
+	// The browser ends with the context of the first call, so that this has no limit: a browser that does not start fails by the one of its allocator.
+	if err := chromedp.Do(root); err != nil {
+		t.Fatal(err)
+	}
+	shared.ctx = root
+	return root
+}
+
+// tab is a page of the browser.
+type tab struct {
+	t     *testing.T
+	ctx   context.Context
+	close func()
+}
+
+// look is how a page is looked at.
+type look struct {
+	width, height int64
+	dark          bool
+}
+
+var (
+	desk  = look{width: 1440, height: 900}
+	phone = look{width: 390, height: 844}
+)
+
+// faults collects what a page refuses and what fails in it, which no test would see.
+const faults = `self.faults = []
+addEventListener('securitypolicyviolation', (e) => self.faults.push('policy: ' + e.violatedDirective + ' ' + e.blockedURI))
+addEventListener('error', (e) => self.faults.push('error: ' + e.message))
+addEventListener('unhandledrejection', (e) => self.faults.push('rejection: ' + (e.reason && e.reason.message)))
+self.alert = () => self.faults.push('somebody called alert')`
+
+// open opens a URL in a tab of its own.
+func open(t *testing.T, url string, as look) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser(t))
+	b := &tab{t, ctx, cancel}
+	t.Cleanup(func() {
+		if ctx.Err() == nil {
+			b.sound()
+		}
+		cancel()
+	})
+	scheme := "light"
+	if as.dark {
+		scheme = "dark"
+	}
+	// A tab ends with the context of its first call, so that this one has no limit of its own.
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.EmulateViewport(as.width, as.height))
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: faults})
+	b.do(chromedp.Navigate(url))
+	return b
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// js evaluates an expression in the page; a promise is waited for.
+func js[T any](b *tab, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return got
+}
+
+// until waits for an expression to be true.
+func (b *tab) until(what, expression string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !js[bool](b, "!!("+expression+")") {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			b.t.Fatalf("waited for this in vain: %s; the page says:\n%s", what, b.text())
+		}
+	}
+}
+
+func (b *tab) text() string { return js[string](b, "document.body.innerText") }
+
+// says waits for a text on the page.
+func (b *tab) says(text string) {
+	b.t.Helper()
+	quoted, _ := json.Marshal(text)
+	b.until("the page says "+text, "document.body.innerText.replaceAll('\\u00a0', ' ').includes("+string(quoted)+")")
+}
+
+// press clicks the first button or link that has a text.
+func (b *tab) press(text string) {
+	b.t.Helper()
+	quoted, _ := json.Marshal(text)
+	b.until("there is a button "+text, `(() => {
+		const it = [...document.querySelectorAll('button, a')].find((e) => e.innerText.trim() === `+string(quoted)+` && !e.disabled)
+		if (it) it.click()
+		return it
+	})()`)
+}
+
+// fill writes into a field.
+func (b *tab) fill(selector, text string) {
+	b.t.Helper()
+	quoted, _ := json.Marshal(text)
+	b.until("there is a field "+selector, `(() => {
+		const it = document.querySelector('`+selector+`')
+		if (it) { it.value = `+string(quoted)+`; it.dispatchEvent(new Event('input', { bubbles: true })) }
+		return it
+	})()`)
+}
+
+// sound fails the test if the page has broken its policy, or failed.
+func (b *tab) sound() {
+	b.t.Helper()
+	if found := js[[]string](b, "self.faults || []"); len(found) > 0 {
+		b.t.Errorf("on the page: %s", strings.Join(found, "; "))
+	}
+	if cookie := js[string](b, "document.cookie"); cookie != "" {
+		b.t.Errorf("the page has a cookie: %s", cookie)
+	}
+}
+
+// axe runs axe-core, and returns what it finds that is serious.
+func (b *tab) axe() []string {
+	b.t.Helper()
+	tools := os.Getenv("CONCH_UI_TOOLS")
+	if tools == "" {
+		runtest.Missing(b.t, "axe-core is not installed: scripts/ui.sh tools installs it from npm, CONCH_UI_TOOLS names the folder")
+	}
+	code, err := os.ReadFile(filepath.Join(tools, "axe-core", "axe.min.js"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	js[bool](b, "(() => {"+string(code)+"\n})(); true")
+	return js[[]string](b, `axe.run({ resultTypes: ['violations'] }).then((r) => r.violations
+		.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+		.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? '')).slice(0, 4).join(' | ')))`)
+}
+
+func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.Call(ctx, command, params); err != nil {
+		b.t.Fatal(err)
+	}
+}

@@ -1,0 +1,1 @@
+try{let t=localStorage.getItem("conch-theme");(t==="light"||t==="dark")&&document.documentElement.classList.add(t)}catch{}

@@ -1,0 +1,148 @@
+// The page: its bar, its views, its keys. What a view shows is in the fragment alone.
+import { signal, useComputed } from '@preact/signals'
+import { render } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { link, open, view } from './address'
+import { lockUp, operating } from './api'
+import { Events } from './events'
+import { HandOverDialog } from './handover'
+import { Leaders, OneScope } from './leaders'
+import { Login } from './login'
+import { verdictOf } from './model'
+import { since } from './parts'
+import { how, live, loaded, needsToken, rows, session, skew, watchClock } from './store'
+import { begin } from './stream'
+import { Name, span } from './text'
+import { Timeline } from './timeline'
+
+const pages: { path: string; title: string; key: string; draw: () => preact.JSX.Element }[] = [
+  { path: 'leaders', title: 'Leaders', key: 'l', draw: () => <Leaders /> },
+  { path: 'timeline', title: 'Timeline', key: 't', draw: () => <Timeline /> },
+  { path: 'events', title: 'Events', key: 'e', draw: () => <Events /> },
+]
+
+const help = signal(false)
+
+function Page() {
+  const path = view.value.path
+  const page = pages.find((p) => p.path === path.split('/')[0])
+  return (
+    <>
+      <a class="skip" href="#content" onClick={(e) => { e.preventDefault(); document.getElementById('content')?.focus() }}>To the content</a>
+      <Bar at={page?.path ?? ''} />
+      <main id="content" tabIndex={-1} class={live.value || how.value.is === 'connecting' ? '' : 'stale'}>
+        {needsToken.value ? <Login /> : null}
+        {how.value.is === 'polling' ? <p class="note" role="status">! {how.value.why}. What it shows is at most two seconds old.</p> : null}
+        {skew.value ? <p class="note">! This browser’s clock is {span(Math.abs(skew.value))} {skew.value > 0 ? 'ahead of' : 'behind'} the node’s. Ages on this page are the node’s.</p> : null}
+        {needsToken.value && !loaded.value ? null : path === 'leaders/s' ? <OneScope key={view.value.query.get('scope')} /> : page ? page.draw() : <section class="panel"><h1>There is no such page</h1><p><a href={link('leaders')}>Leaders</a></p></section>}
+      </main>
+      <HandOverDialog />
+      {help.value ? <Help /> : null}
+    </>
+  )
+}
+
+function Bar({ at }: { at: string }) {
+  const s = session.value
+  return (
+    <header>
+      <a class="brand" href={link('leaders')}>conch</a>
+      <nav aria-label="Pages"><ul>{pages.map((p) => <li key={p.path}><a href={link(p.path)} aria-current={p.path === at ? 'page' : undefined}>{p.title}</a></li>)}</ul></nav>
+      <div class="who">
+        {s ? <span class="faint seen">seen from <b><Name of={s.node} most={20} /></b>{s.tokens ? <> · <Name of={s.name} most={16} />, may {s.may}</> : null}</span> : null}
+        {operating.value ? <button type="button" onClick={lockUp}>may operate · lock</button> : null}
+        <Liveness />
+        <ThemeSwitch />
+      </div>
+    </header>
+  )
+}
+
+function Liveness() {
+  const { is, since: at } = how.value
+  if (is === 'live') return <span class="live good"><span aria-hidden="true">●</span> live</span>
+  if (is === 'polling') return <span class="live warn"><span aria-hidden="true">◐</span> each 2 s</span>
+  if (is === 'connecting') return <span class="live faint"><span aria-hidden="true">○</span> connecting</span>
+  return <span class="live warn"><span aria-hidden="true">○</span> not known{at ? <> for {since(at)}</> : null}</span>
+}
+
+const dark = signal<string>(['light', 'dark'].find((c) => document.documentElement.classList.contains(c)) ?? '')
+
+function ThemeSwitch() {
+  const next = { '': 'light', light: 'dark', dark: '' }[dark.value]!
+  const change = () => {
+    document.documentElement.classList.remove('light', 'dark')
+    if (next) document.documentElement.classList.add(next)
+    dark.value = next
+    try {
+      if (next) localStorage.setItem('conch-theme', next)
+      else localStorage.removeItem('conch-theme')
+    } catch {
+      // It holds until the page is left.
+    }
+    dispatchEvent(new globalThis.Event('resize')) // what is drawn on a canvas has colours of its own
+  }
+  return <button type="button" class="theme" onClick={change} title={`Theme: ${dark.value || 'as the system'}`} aria-label={`Theme: ${dark.value || 'as the system'}. Change it.`}><span aria-hidden="true">{{ '': '◐', light: '☀', dark: '☾' }[dark.value]}</span></button>
+}
+
+function Help() {
+  const box = useRef<HTMLDialogElement>(null)
+  useEffect(() => box.current?.showModal(), [])
+  return (
+    <dialog ref={box} onClose={() => (help.value = false)} aria-labelledby="keys">
+      <h2 id="keys">Keys</h2>
+      <dl class="keys">
+        {pages.map((p) => <div key={p.path}><dt><kbd>g</kbd> <kbd>{p.key}</kbd></dt><dd>{p.title}</dd></div>)}
+        <div><dt><kbd>/</kbd></dt><dd>filter</dd></div>
+        <div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next and previous row; Enter opens it</dd></div>
+        <div><dt><kbd>?</kbd></dt><dd>this list; Esc closes it</dd></div>
+      </dl>
+      <div class="buttons"><button type="button" onClick={() => box.current?.close()}>Close</button></div>
+    </dialog>
+  )
+}
+
+let going = 0
+
+function keys(e: KeyboardEvent): void {
+  const in_ = e.target instanceof HTMLElement ? e.target : document.body
+  if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return
+  if (in_.matches('input, select, textarea')) {
+    if (e.key === 'Escape') in_.blur()
+    return
+  }
+  if (going && performance.now() - going < 1500) {
+    going = 0
+    const to = pages.find((p) => p.key === e.key)
+    if (to) return open(to.path)
+  }
+  if (e.key === 'g') going = performance.now()
+  else if (e.key === '?') help.value = true
+  else if (e.key === '/') {
+    const filter = document.getElementById('filter')
+    if (filter) e.preventDefault()
+    filter?.focus()
+  } else if (e.key === 'j' || e.key === 'k') {
+    const all = [...document.querySelectorAll<HTMLElement>('[data-row]')].sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top || a.getBoundingClientRect().left - b.getBoundingClientRect().left)
+    const at = all.indexOf(document.activeElement as HTMLElement)
+    all[Math.max(0, Math.min(all.length - 1, at + (e.key === 'j' ? 1 : -1)))]?.focus()
+  }
+}
+
+/** Title puts the verdict where it is seen while another tab is open. */
+function Title() {
+  const title = useComputed(() => {
+    const page = pages.find((p) => p.path === view.value.path.split('/')[0])?.title ?? ''
+    if (!loaded.value) return 'conch'
+    if (!live.value) return `? not known · ${page} · conch`
+    const v = verdictOf(rows.value, 1)
+    return `${v.tone === 'good' || v.tone === 'calm' ? '' : `${v.sign} `}${v.text} · ${page} · conch`
+  })
+  useEffect(() => { document.title = title.value }, [title.value])
+  return null
+}
+
+addEventListener('keydown', keys)
+watchClock()
+begin()
+render(<><Title /><Page /></>, document.getElementById('page')!)

@@ -1,0 +1,164 @@
+// What the node says, as its OpenAPI document has it, and what the page makes of it. Nothing here touches the page.
+
+export type State = 'nobody' | 'late' | 'fails' | 'holding' | 'released' | 'led'
+
+export interface Row {
+  scope: string
+  state: State
+  epoch: number
+  holder: string
+  acquired_at: string | null
+  heartbeat_age_ms: number
+  lease_ms: number
+  candidates: string[]
+  obstacle?: string
+  failures?: number
+  last_failure?: string
+}
+
+export interface Change { version: number; rows: Row[]; gone: string[] }
+
+export interface Beats { as_of: string; holders: { holder: string; age_ms: number; scopes: number; late: number }[] }
+
+export interface Source { database: 'up' | 'away' | 'none' | 'unknown'; since: string; for_ms: number; why?: string }
+
+export interface Event {
+  id: number
+  at: string
+  scope: string
+  epoch: number
+  holder: string
+  event: 'acquired' | 'lost' | 'failed' | 'released' | 'drained' | 'transferred' | 'evicted' | 'blocked'
+  reason: string
+  actor: string
+  gap_ms?: number
+}
+
+/** signs has a sign and a word of each state: colour is never the only one. They stand in the order in which rows do. */
+export const signs: Record<State, { sign: string; word: string; tone: 'bad' | 'warn' | 'good' | 'calm' }> = {
+  nobody: { sign: '✕', word: 'nobody leads', tone: 'bad' },
+  late: { sign: '!', word: 'heartbeat late', tone: 'warn' },
+  fails: { sign: '!', word: 'role fails', tone: 'warn' },
+  holding: { sign: '◷', word: 'holding', tone: 'warn' },
+  released: { sign: '○', word: 'given up', tone: 'calm' },
+  led: { sign: '✓', word: 'leads', tone: 'good' },
+}
+
+const order = Object.keys(signs) as State[]
+
+export const inTrouble = (r: Row) => order.indexOf(r.state) < order.indexOf('holding')
+
+/** sorted puts rows that need somebody first, then by scope. */
+export const sorted = (rows: Iterable<Row>) =>
+  [...rows].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.scope < b.scope ? -1 : a.scope > b.scope ? 1 : 0))
+
+export interface Verdict { tone: 'good' | 'bad' | 'warn' | 'unknown' | 'calm'; sign: string; text: string; more: string }
+
+const grouped = (n: number) => n.toLocaleString('en')
+
+/** verdictOf says in words how all scopes stand. */
+export function verdictOf(rows: Row[], nodes: number): Verdict {
+  const of = (s: State) => rows.filter((r) => r.state === s).length
+  const [all, nobody, late, fails, holding, released] = [rows.length, of('nobody'), of('late'), of('fails'), of('holding'), of('released')]
+  const scopes = all === 1 ? 'scope' : 'scopes'
+  const more = [
+    nobody && `${grouped(nobody)} without a leader`, late && `${grouped(late)} with a late heartbeat`, fails && `${grouped(fails)} whose role fails`,
+    holding && `${grouped(holding)} holding`, released && `${grouped(released)} given up`,
+  ].filter(Boolean).join(', ')
+  if (all === 0) return { tone: 'calm', sign: '○', text: 'There is no scope yet', more: 'Nobody has campaigned in this database: start a node with a role, or try conch run --scope hello -- sleep 60.' }
+  if (nobody > 0) return { tone: 'bad', sign: '✕', text: `${grouped(nobody)} of ${grouped(all)} ${scopes} ${nobody === 1 ? 'has' : 'have'} no leader`, more: rest(more, nobody + late + fails + holding + released, all) }
+  if (late > 0) return { tone: 'warn', sign: '!', text: `The leader of ${grouped(late)} of ${grouped(all)} ${scopes} sends no heartbeats`, more: rest(more, late + fails + holding + released, all) }
+  if (fails > 0) return { tone: 'warn', sign: '!', text: `The role of ${grouped(fails)} of ${grouped(all)} ${scopes} has failed in the last ten minutes`, more: rest(more, fails + holding + released, all) }
+  const by = `by ${grouped(nodes)} ${nodes === 1 ? 'node' : 'nodes'}`
+  if (released === all) return { tone: 'calm', sign: '○', text: all === 1 ? 'The one scope is given up, and nobody wants to lead' : `All ${grouped(all)} scopes are given up, and nobody wants to lead`, more: '' }
+  if (released > 0) return { tone: 'good', sign: '✓', text: `${grouped(all - released)} of ${grouped(all)} scopes ${all - released === 1 ? 'is' : 'are'} led, ${grouped(released)} given up`, more: `Led ${by}.` }
+  return { tone: 'good', sign: '✓', text: all === 1 ? 'The one scope is led' : `All ${grouped(all)} scopes are led`, more: `Led ${by}.` }
+}
+
+const rest = (more: string, named: number, all: number) => more + (named < all ? '. The others are led.' : '.')
+
+/** Term is a bar of the timeline: one leadership, or a time without one. */
+export interface Term {
+  from: number
+  to: number
+  holder: string // empty: nobody
+  epoch: number
+  open: boolean // it goes on
+  why: string // how it began; for a time without a leader, how that came about
+  ended: string
+}
+
+const ends = ['lost', 'failed', 'released', 'drained', 'transferred']
+
+/**
+ * termsOf makes the bars of one scope from its events, oldest first, between two instants. What lies before the first event is known by it if it
+ * ended a leadership, and by the row if there was none.
+ */
+export function termsOf(events: Event[], row: Row | undefined, from: number, to: number, now: number): Term[] {
+  const terms: Term[] = []
+  let term: Term | null = null
+  let over: Event | null = null
+  const close = (at: number, e: Event | null) => {
+    if (!term) return
+    term.to = Math.max(term.from, at)
+    term.open = false
+    term.ended = e ? said(e) : ''
+    terms.push(term)
+    term = null
+  }
+  for (const e of events) {
+    const at = Date.parse(e.at)
+    if (e.event === 'acquired') {
+      const gap = e.gap_ms ?? 0
+      close(at - gap, over)
+      const why = over ? said(over) : e.reason
+      const before = terms[terms.length - 1]
+      if (before) before.to = Math.max(before.from, Math.min(before.to, at - gap)) // a loss is written down later than it is
+      if (gap > 0) terms.push({ from: at - gap, to: at, holder: '', epoch: e.epoch, open: false, why, ended: '' })
+      term = { from: at, to, holder: e.holder, epoch: e.epoch, open: true, why: e.reason, ended: '' }
+      over = null
+    } else if (ends.includes(e.event)) {
+      if (!term && terms.length === 0) term = { from, to: at, holder: e.holder, epoch: e.epoch, open: false, why: '', ended: '' }
+      if (term && (term as Term).epoch <= e.epoch) close(at, e)
+      over = e
+    }
+  }
+  const led = row && row.state !== 'nobody' && row.state !== 'released'
+  const t = term as Term | null
+  if (t && led && t.epoch < row.epoch && row.acquired_at) close(Date.parse(row.acquired_at), null) // the row is ahead of the events
+  if (term) {
+    close(led || !row ? Math.min(to, now) : Math.max((term as Term).from, now - row.heartbeat_age_ms), null)
+    terms[terms.length - 1]!.open = Boolean(led) && to >= now
+  } else if (led && row.acquired_at && (terms[terms.length - 1]?.epoch ?? 0) < row.epoch) {
+    terms.push({ from: Math.max(from, Date.parse(row.acquired_at)), to: Math.min(to, now), holder: row.holder, epoch: row.epoch, open: to >= now, why: '', ended: '' })
+  }
+  const last = terms[terms.length - 1]
+  if (row && row.state === 'nobody' && row.epoch > 0 && now <= to + 1000 && last && last.holder !== '') {
+    terms.push({ from: last.to, to: Math.min(to, now), holder: '', epoch: row.epoch, open: true, why: row.obstacle || (over ? said(over) : 'its leader is gone'), ended: '' })
+  }
+  return terms.filter((t) => t.to >= from && t.from <= to).map((t) => ({ ...t, from: Math.max(from, t.from), to: Math.min(to, t.to) }))
+}
+
+const verbs: Record<Event['event'], string> = {
+  acquired: 'began to lead', lost: 'lost it', failed: 'gave up: its role failed', released: 'gave it up', drained: 'was drained', transferred: 'handed it over',
+  evicted: 'a transaction was ended', blocked: 'a transaction could not be ended',
+}
+
+/** said is an event in words, without its holder. */
+export const said = (e: Event) => verbs[e.event] + (e.actor ? `, asked by ${e.actor}` : '') + (e.reason && e.event !== 'acquired' ? `: ${e.reason}` : '')
+
+export type Grade = 'tick' | 'short' | 'long'
+
+/** gradeOf is how bad a time without a leader is: below a lease a handover, above 30 s an outage. */
+export const gradeOf = (ms: number, lease: number): Grade => (ms > 30_000 ? 'long' : ms >= (lease || 3000) ? 'short' : 'tick')
+
+/** byScope groups events, oldest first. */
+export function byScope(events: Event[]): Map<string, Event[]> {
+  const of = new Map<string, Event[]>()
+  for (const e of events) {
+    const list = of.get(e.scope)
+    if (list) list.push(e)
+    else of.set(e.scope, [e])
+  }
+  return of
+}

@@ -1,0 +1,300 @@
+// Who led when: lanes on a canvas, the whole month as a brush, and the longest times without a leader as a table, which says the same to everybody.
+import { computed, signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { link, set, view } from './address'
+import { read, type Refusal } from './api'
+import { draw, drawBrush, heightOf, hit, type Lane, type Look } from './lanes'
+import { byScope, type Event, gradeOf, signs, type Term, termsOf } from './model'
+import { Copy, Holder, useNarrow } from './parts'
+import { events, hueOf, live, now, rows, serverNow } from './store'
+import { Drawn, Instant, localTime, Name, span, zone } from './text'
+
+const hour = 3_600_000
+const month = 30 * 24 * hour
+const windows: [string, number][] = [['1 h', hour], ['6 h', 6 * hour], ['24 h', 24 * hour], ['7 d', 7 * 24 * hour], ['30 d', month]]
+const mostLanes = 60
+const mostEvents = 10_000
+const pageOfEvents = 5000
+
+/** past are the events that were read for the window, and how far back they go. */
+const past = signal<{ events: Event[]; from: number; whole: boolean; fault: string }>({ events: [], from: Infinity, whole: true, fault: '' })
+let reading: AbortController | null = null
+
+/** fetchPast reads the history back to an instant, the newest first, and stops at ten thousand. */
+async function fetchPast(from: number): Promise<void> {
+  if (from >= past.value.from) return
+  reading?.abort()
+  const mine = (reading = new AbortController())
+  const all: Event[] = []
+  let before: number | undefined
+  try {
+    while (all.length < mostEvents) {
+      const page = await read<{ events: Event[] }>('v1/history', { from: new Date(from).toISOString(), before, limit: pageOfEvents }, 20_000)
+      if (mine.signal.aborted) return
+      all.unshift(...page.events)
+      if (page.events.length < pageOfEvents) break
+      before = page.events[0]!.id
+    }
+    const whole = all.length < mostEvents
+    past.value = { events: all, from: whole ? from : Date.parse(all[0]!.at), whole, fault: '' }
+  } catch (e) {
+    past.value = { ...past.value, fault: (e as Refusal).message }
+  }
+}
+
+const together = computed(() => {
+  const first = past.value.events
+  const last = first[first.length - 1]?.id ?? 0
+  const oldest = first[0]?.id ?? Infinity
+  return [...events.value.filter((e) => e.id < oldest && first.length === 0), ...first, ...events.value.filter((e) => e.id > last && first.length > 0)]
+})
+
+/** span of view: by its end and its length; without an end it follows the present. */
+function lookOf(): { from: number; to: number; follows: boolean } {
+  const q = view.value.query
+  const [from, to] = [Number(q.get('from')), Number(q.get('to'))]
+  if (from > 0 && to > from) return { from, to, follows: false }
+  const wide = windows.find(([name]) => name.replace(' ', '') === q.get('w'))?.[1] ?? 24 * hour
+  const end = serverNow()
+  return { from: end - wide, to: end + wide * 0.01, follows: true }
+}
+
+const keep = (from: number, to: number) => {
+  const end = serverNow()
+  const wide = Math.min(month, Math.max(10_000, to - from))
+  const last = Math.min(to, end + wide * 0.05)
+  set({ from: String(Math.round(last - wide)), to: String(Math.round(last)), w: undefined })
+}
+
+const without = (t: Term) => t.to - t.from
+
+export function Timeline() {
+  const query = view.value.query
+  const q = (query.get('q') ?? '').toLowerCase()
+  const more = useSignal(1)
+  const narrow = useNarrow(700)
+  const at = lookOf()
+  if (at.follows) void now.value
+  useEffect(() => {
+    const timer = setTimeout(() => void fetchPast(at.from), at.follows ? 0 : 250)
+    return () => clearTimeout(timer)
+  }, [Math.round(at.from / 60_000)])
+  const lanes = lanesOf(q, at)
+  const shown = lanes.slice(0, mostLanes * more.value)
+  const gaps = lanes.flatMap((lane) => lane.terms.filter((t) => t.holder === '' && t.to >= at.from && t.from <= at.to).map((term) => ({ lane, term })))
+  const longest = gaps.sort((a, b) => without(b.term) - without(a.term)).slice(0, 10)
+  const chosen = find(lanes, query.get('sel'))
+  const choose = (lane: Lane, term: Term) => set({ sel: `${term.from}@${lane.scope}` })
+  const look: Look = { from: at.from, to: at.to, hueOf, named: narrow, selected: chosen ? { scope: chosen.lane.scope, from: chosen.term.from } : null }
+  return (
+    <>
+      <div class="line title"><h1>Who led when</h1>{live.value ? null : <span class="warn">! the end of each lane is not known now</span>}</div>
+      <Tools at={at} q={query.get('q') ?? ''} />
+      <p class="faint small">{localTime(at.from, true)} – {localTime(at.to, true)}, times of {zone}. {past.value.whole ? '' : 'There are more events than the page draws: what is older is left out. '}{past.value.fault ? <span class="warn">! The history could not be read: {past.value.fault}</span> : null}</p>
+      <section class="panel lanes" aria-label="Lanes">
+        {lanes.length === 0 ? <p class="faint">No scope{q ? ' of this name' : ' yet'}.</p> : (
+          <>
+            <div class="lane-box">
+              {narrow ? null : <div class="lane-names">{shown.map((l) => <a key={l.scope} href={link('leaders/s', { scope: l.scope })}><Name of={l.scope} most={24} /></a>)}</div>}
+              <Canvas lanes={shown} look={look} choose={choose} />
+            </div>
+            {lanes.length > shown.length ? <button type="button" class="quiet" onClick={() => more.value++}>Show more lanes ({lanes.length - shown.length} are below)</button> : null}
+            <Brush look={look} />
+            <Legend />
+          </>
+        )}
+      </section>
+      {chosen ? <Chosen lane={chosen.lane} term={chosen.term} /> : null}
+      <h2>Longest times without a leader in view</h2>
+      {longest.length === 0 ? <p class="panel faint">None: each scope was led all the time that is drawn here.</p> : <Longest list={longest} choose={choose} />}
+    </>
+  )
+}
+
+/** lanesOf makes a lane of each scope; those without a leader for the longest time stand first. */
+function lanesOf(q: string, at: { from: number; to: number }): Lane[] {
+  const of = byScope(together.value)
+  const known = new Map(rows.value.map((r) => [r.scope, r]))
+  const end = serverNow()
+  const worst = new Map<string, number>()
+  const lanes: Lane[] = []
+  for (const scope of new Set([...known.keys(), ...of.keys()])) {
+    if (q && !scope.toLowerCase().includes(q)) continue
+    const row = known.get(scope)
+    const terms = termsOf(of.get(scope) ?? [], row, Math.min(at.from, past.value.from), Math.max(at.to, end), end)
+    worst.set(scope, Math.max(0, ...terms.filter((t) => t.holder === '' && t.to >= at.from && t.from <= at.to && gradeOf(without(t), row?.lease_ms ?? 0) !== 'tick').map(without)))
+    lanes.push({ scope, lease: row?.lease_ms ?? 3000, terms })
+  }
+  return lanes.sort((a, b) => worst.get(b.scope)! - worst.get(a.scope)! || (a.scope < b.scope ? -1 : 1))
+}
+
+function find(lanes: Lane[], sel: string | null): { lane: Lane; term: Term } | null {
+  const [, from, scope] = /^(\d+(?:\.\d+)?)@(.*)$/s.exec(sel ?? '') ?? []
+  const lane = lanes.find((l) => l.scope === scope)
+  const term = lane?.terms.find((t) => Math.abs(t.from - Number(from)) < 1)
+  return lane && term ? { lane, term } : null
+}
+
+function Tools({ at, q }: { at: { from: number; to: number; follows: boolean }; q: string }) {
+  const wide = at.to - at.from
+  const zoom = (by: number) => keep(at.from + (wide - wide * by) / 2, at.from + (wide + wide * by) / 2)
+  return (
+    <div class="tools">
+      {windows.map(([name, ms]) => (
+        <button type="button" class="chip" key={name} aria-pressed={Math.abs(wide / 1.01 - ms) < ms * 0.02} onClick={() => set({ w: name.replace(' ', ''), from: undefined, to: undefined })}>{name}</button>
+      ))}
+      <button type="button" class="chip" aria-pressed={at.follows} onClick={() => set({ from: undefined, to: undefined })}>Follow now</button>
+      <button type="button" class="chip" aria-label="Earlier" onClick={() => keep(at.from - wide / 2, at.to - wide / 2)}>←</button>
+      <button type="button" class="chip" aria-label="Later" onClick={() => keep(at.from + wide / 2, at.to + wide / 2)}>→</button>
+      <button type="button" class="chip" aria-label="Zoom in" onClick={() => zoom(0.5)}>+</button>
+      <button type="button" class="chip" aria-label="Zoom out" onClick={() => zoom(2)}>−</button>
+      <input type="search" id="filter" placeholder="Lanes by scope" aria-label="Filter lanes by scope" value={q} onInput={(e) => set({ q: e.currentTarget.value })} />
+    </div>
+  )
+}
+
+function Canvas({ lanes, look, choose }: { lanes: Lane[]; look: Look; choose: (lane: Lane, term: Term) => void }) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const drag = useRef<{ x: number; from: number; to: number; moved: boolean } | null>(null)
+  const wide = look.to - look.from
+  useEffect(() => {
+    const at = canvas.current!
+    at.style.setProperty('height', `${heightOf(lanes.length, look.named)}px`)
+    const frame = requestAnimationFrame(() => draw(at, lanes, look))
+    return () => cancelAnimationFrame(frame)
+  })
+  useEffect(() => {
+    const at = canvas.current!
+    const again = () => draw(at, lanes, look)
+    addEventListener('resize', again)
+    return () => removeEventListener('resize', again)
+  })
+  const per = () => wide / (canvas.current?.clientWidth || 1)
+  const wheel = (e: WheelEvent) => {
+    if (!e.ctrlKey && !e.altKey && !e.metaKey && Math.abs(e.deltaX) <= Math.abs(e.deltaY) && !e.shiftKey) return // the page scrolls
+    e.preventDefault()
+    if (e.ctrlKey || e.altKey || e.metaKey) {
+      const by = Math.exp(Math.sign(e.deltaY) * 0.25)
+      const pivot = look.from + e.offsetX * per()
+      keep(pivot - (pivot - look.from) * by, pivot + (look.to - pivot) * by)
+    } else {
+      const d = (e.deltaX || e.deltaY) * per()
+      keep(look.from + d, look.to + d)
+    }
+  }
+  useEffect(() => {
+    const at = canvas.current!
+    at.addEventListener('wheel', wheel, { passive: false }) // the framework's listeners are passive
+    return () => at.removeEventListener('wheel', wheel)
+  })
+  const keys = (e: KeyboardEvent) => {
+    const does: Record<string, () => void> = {
+      ArrowLeft: () => keep(look.from - wide / 4, look.to - wide / 4), ArrowRight: () => keep(look.from + wide / 4, look.to + wide / 4),
+      '+': () => keep(look.from + wide / 4, look.to - wide / 4), '-': () => keep(look.from - wide / 2, look.to + wide / 2),
+    }
+    const it = does[e.key]
+    if (it) {
+      e.preventDefault()
+      it()
+    }
+  }
+  return (
+    <canvas ref={canvas} tabIndex={0} role="img" class={look.named ? 'named' : ''}
+      aria-label={`${lanes.length} lanes, who led when. Arrow keys move, plus and minus zoom. The table below says the same of the times without a leader.`}
+      onKeyDown={keys}
+      onPointerDown={(e) => {
+        e.currentTarget.setPointerCapture(e.pointerId)
+        drag.current = { x: e.clientX, from: look.from, to: look.to, moved: false }
+      }}
+      onPointerMove={(e) => {
+        const d = drag.current
+        if (!d) return
+        if (Math.abs(e.clientX - d.x) > 4) d.moved = true
+        if (d.moved) keep(d.from - (e.clientX - d.x) * per(), d.to - (e.clientX - d.x) * per())
+      }}
+      onPointerCancel={() => (drag.current = null)}
+      onPointerUp={(e) => {
+        const d = drag.current
+        drag.current = null
+        if (d?.moved) return
+        const at = hit(lanes, look, canvas.current!.clientWidth, e.offsetX, e.offsetY)
+        if (at) choose(at.lane, at.term)
+      }} />
+  )
+}
+
+/** Brush is the month: where nobody led, and the part in view, which can be dragged. */
+function Brush({ look }: { look: Look }) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const gaps = computed(() => {
+    const lease = new Map(rows.value.map((r) => [r.scope, r.lease_ms]))
+    return together.value.filter((e) => e.event === 'acquired' && (e.gap_ms ?? 0) > 0).map((e) => ({ at: Date.parse(e.at), ms: e.gap_ms!, lease: lease.get(e.scope) ?? 3000 }))
+  }).value
+  const to = serverNow()
+  useEffect(() => drawBrush(canvas.current!, gaps, { from: to - month, to }, look))
+  const go = (e: PointerEvent) => {
+    if (e.buttons !== 1) return
+    const middle = to - month + (e.offsetX / canvas.current!.clientWidth) * month
+    const wide = look.to - look.from
+    keep(middle - wide / 2, middle + wide / 2)
+  }
+  return (
+    <div class="brush">
+      <canvas ref={canvas} aria-hidden="true" onPointerDown={go} onPointerMove={go} />
+      <span class="faint small">30 days, the part in view framed. {past.value.from > to - month + hour ? <button type="button" class="quiet" onClick={() => void fetchPast(to - month)}>Read all of it</button> : null}</span>
+    </div>
+  )
+}
+
+function Legend() {
+  return (
+    <p class="legend small">
+      {[...new Set(rows.value.map((r) => r.holder))].filter(Boolean).sort().slice(0, 8).map((h) => <Holder key={h} of={h} />)}
+      <span><i class="mark tick" aria-hidden="true" /> nobody led for less than a lease</span>
+      <span><i class="mark short" aria-hidden="true" /> for longer</span>
+      <span><i class="mark long" aria-hidden="true" /> for more than 30 s</span>
+    </p>
+  )
+}
+
+/** Chosen is one bar in words. */
+function Chosen({ lane, term }: { lane: Lane; term: Term }) {
+  const at = lane.terms.indexOf(term)
+  const before = lane.terms[at - 1]
+  const after = lane.terms[at + 1]
+  const times = <>from <Instant at={new Date(term.from).toISOString()} dated /> {term.open ? 'until now' : <>to <Instant at={new Date(term.to).toISOString()} dated /></>} ({span(without(term))})</>
+  return (
+    <section class="panel chosen" role="status" aria-label="Chosen">
+      <p>
+        <b><Name of={lane.scope} most={60} /></b>: {term.holder
+          ? <><Holder of={term.holder} /> led at epoch {term.epoch} {times}.{before?.holder === '' ? <> Before it nobody led for <b class={gradeOf(without(before), lane.lease) === 'long' ? 'bad' : ''}>{span(without(before))}</b>: {before.why ? <Drawn text={before.why} /> : 'the reason was not recorded'}.</> : null}{term.ended ? <> It ended: <Drawn text={term.ended} />.</> : null}</>
+          : <><b class="bad">nobody</b> led {times}. {before?.holder ? <><Holder of={before.holder} leads={false} /> had led before. </> : null}Why: {term.why ? <Drawn text={term.why} /> : 'the reason was not recorded'}.{after?.holder ? <> Then <Holder of={after.holder} /> led, at epoch {after.epoch}.</> : null}</>}
+      </p>
+      <p class="buttons"><a class="button" href={link('events', { scope: lane.scope })}>Events of this scope</a><Copy text={location.href}>Copy link</Copy></p>
+    </section>
+  )
+}
+
+function Longest({ list, choose }: { list: { lane: Lane; term: Term }[]; choose: (lane: Lane, term: Term) => void }) {
+  return (
+    <div class="panel scrolls" tabIndex={0} role="region" aria-label="Longest times without a leader">
+      <table>
+        <thead><tr><th>Scope</th><th>When</th><th class="number">Nobody led for</th><th>Then</th><th>Why</th></tr></thead>
+        <tbody>{list.map(({ lane, term }) => {
+          const after = lane.terms[lane.terms.indexOf(term) + 1]
+          const grade = gradeOf(without(term), lane.lease)
+          return (
+            <tr key={lane.scope + term.from}>
+              <td><button type="button" class="quiet" onClick={() => choose(lane, term)}><Name of={lane.scope} /></button></td>
+              <td><Instant at={new Date(term.from).toISOString()} dated /></td>
+              <td class={'number ' + { tick: '', short: 'warn', long: 'bad' }[grade]}>{grade === 'long' ? '✕ ' : grade === 'short' ? '! ' : ''}{span(without(term))}</td>
+              <td>{after?.holder ? <><Holder of={after.holder} /> <span class="faint">epoch {after.epoch}</span></> : term.open ? <span class="bad">{signs.nobody.sign} nobody yet</span> : '–'}</td>
+              <td><Drawn text={term.why || 'not recorded'} /></td>
+            </tr>
+          )
+        })}</tbody>
+      </table>
+    </div>
+  )
+}
+
