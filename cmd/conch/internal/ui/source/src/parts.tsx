@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { link } from './address'
-import { ageOf, hueOf, live, now } from './store'
+import { ageOf, hueOf, live, now, serverNow } from './store'
 import { type Event, type Row, said, signs } from './model'
 import { Drawn, Instant, Name, span } from './text'
 
@@ -44,14 +44,14 @@ export function Obstacle({ row }: { row: Row }) {
 
 /** EventLine is an event of the history in one or two lines. */
 export function EventLine({ e, scoped = true }: { e: Event; scoped?: boolean }) {
+  const holder = e.holder ? <Holder of={e.holder} leads={e.event === 'acquired'} /> : null
   return (
     <>
       <span class="line">
-        {scoped ? <a class="strong" href={link('leaders/s', { scope: e.scope })}><Name of={e.scope} /></a> : null}
-        {e.holder ? <Holder of={e.holder} leads={e.event === 'acquired'} /> : null}
-        <span class="faint right"><Instant at={e.at} dated={Date.now() - Date.parse(e.at) > 43_200_000} /></span>
+        {scoped ? <a class="strong" href={link('leaders/s', { scope: e.scope })}><Name of={e.scope} /></a> : holder}
+        <span class="faint right"><Instant at={e.at} dated={serverNow() - Date.parse(e.at) > 43_200_000} /></span>
       </span>
-      <span class="line faint"><span><EventWords e={e} /></span></span>
+      <span class="line faint"><span>{scoped && holder ? <>{holder} </> : null}<EventWords e={e} /></span></span>
     </>
   )
 }

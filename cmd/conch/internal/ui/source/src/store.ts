@@ -53,13 +53,14 @@ export type Link = { is: 'connecting' | 'live' | 'polling' | 'stale'; since: num
 export const how = signal<Link>({ is: 'connecting', since: 0, why: '' })
 export const live = computed(() => how.value.is === 'live' || how.value.is === 'polling')
 
-/** holders are all that lead or may, in order: the place in it gives a holder its colour. */
+/** holders are all that lead, may, or did, in order: the place in it gives a holder its colour, which it keeps when it has died. */
 export const holders = computed(() => {
   const all = new Set<string>()
   for (const r of rows.value) {
     if (r.holder) all.add(r.holder)
     for (const c of r.candidates) all.add(c)
   }
+  for (const e of events.value) if (e.holder) all.add(e.holder)
   return [...all].sort()
 })
 

@@ -49,12 +49,18 @@ const together = computed(() => {
   return [...events.value.filter((e) => e.id < oldest && first.length === 0), ...first, ...events.value.filter((e) => e.id > last && first.length > 0)]
 })
 
+/** young is how much is shown at first: a day, or less of a cluster that has no more. */
+function young(): number {
+  const since = serverNow() - Date.parse(events.value[0]?.at ?? '')
+  return windows.find(([, wide]) => since <= wide && wide < 24 * hour)?.[1] ?? 24 * hour
+}
+
 /** span of view: by its end and its length; without an end it follows the present. */
 function lookOf(): { from: number; to: number; follows: boolean } {
   const q = view.value.query
   const [from, to] = [Number(q.get('from')), Number(q.get('to'))]
   if (from > 0 && to > from) return { from, to, follows: false }
-  const wide = windows.find(([name]) => name.replace(' ', '') === q.get('w'))?.[1] ?? 24 * hour
+  const wide = windows.find(([name]) => name.replace(' ', '') === q.get('w'))?.[1] ?? young()
   const end = serverNow()
   return { from: end - wide, to: end + wide * 0.01, follows: true }
 }
