@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,6 +95,13 @@ func TestNamesThatNobodyCanRead(t *testing.T) {
 	for _, names := range [][4]string{{"mail ", "a", "a", "a"}, {"mail\u200b", "a", "a", "a"}, {"q", " a", "a", "a"}, {"q", "a", "cafe\u0301", "a"}, {"q", "a", "a", "\u00ada"}} {
 		if _, err := conn.Exec(ctx, `SELECT conch.job_add($1, $2, lane => $3, key => $4)`, names[0], names[1], names[2], names[3]); !refused(err, "CN023") {
 			t.Errorf("%+q: %v", names, err)
+		}
+	}
+	long := strings.Repeat("a", 201)
+	for _, arg := range []string{`'q', ''`, `'q', NULL`, `'q', '` + long + `'`, `'q', 'a', lane => ''`, `'q', 'a', lane => '` + long + `'`, `'q', 'a', key => ''`, `'q', 'a', key => '` + long + `'`,
+		`'q', 'a', timeout => '0'`, `'q', 'a', timeout => '-1s'`, `'', 'a'`, `NULL, 'a'`, `'q', 'a', priority => 4`, `'q', 'a', retries => -1`} {
+		if _, err := conn.Exec(ctx, `SELECT conch.job_add(`+arg+`)`); !refused(err, "23514") && !refused(err, "23502") {
+			t.Errorf("%.60s: %v", arg, err)
 		}
 	}
 	run(t, conn, `SELECT conch.job_add('東京 mail', 'café', lane => 'customer:17', key => 'a  b')`)

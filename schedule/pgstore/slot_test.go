@@ -123,6 +123,9 @@ func TestASlotIsTakenOnce(t *testing.T) {
 	if turn := c.begin(5, pgstore.Slot{Call: pgstore.NewCall()}); !turn.Taken || turn.Last.CutOff() || turn.Last.Code != 0 {
 		t.Errorf("a slot that was taken while the clock was ahead: %+v", turn)
 	}
+	if err := exec(t, c.conn, `UPDATE conch.slots SET called_at = 'infinity'`); !refused(err, "23514") {
+		t.Errorf("a slot for ever: %v", err)
+	}
 }
 
 // A call that had to wait takes its slot as of when it was made, so the next one comes in time.

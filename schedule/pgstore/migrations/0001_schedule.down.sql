@@ -7,6 +7,6 @@ DROP FUNCTION conch.cron_move, conch.cron_run(bigint, timestamptz, int, timestam
     conch.schedule_trim(timestamptz, bigint, int), conch.schedule_look(bigint), conch.schedule_here();
 DROP TABLE conch.job_operated, conch.job_operations, conch.job_dead, conch.job_attempts, conch.job_taken, conch.job_keys, conch.job_waiting,
     conch.job_lanes, conch.job_later, conch.job_ready, conch.jobs, conch.cron_gaps, conch.cron_runs, conch.schedule_server, conch.cron_file, conch.cron_revisions, conch.crons;
-DROP DOMAIN conch.job_queue, conch.job_args, conch.job_priority, conch.job_retries, conch.job_result;
+DROP DOMAIN conch.job_queue, conch.job_handler, conch.job_label, conch.job_timeout, conch.job_args, conch.job_priority, conch.job_retries, conch.job_result;
 DROP FUNCTION conch.sample_put(interval, interval, timestamptz, bigint, text[], jsonb[], float8[], int);
 DROP TABLE conch.sample;

@@ -121,6 +121,9 @@ CREATE DOMAIN conch.job_queue AS text COLLATE "C" CONSTRAINT "a queue has 1 to 6
 CREATE DOMAIN conch.job_args AS json CONSTRAINT "args have 262144 bytes at most" CHECK (octet_length(VALUE::text) <= 262144)
     CONSTRAINT "args have no NUL" CHECK (strpos(VALUE::text, '\u0000') = 0 OR VALUE::text !~ '(^|[^\\])(\\\\)*\\u0000');
 CREATE DOMAIN conch.job_priority AS int CONSTRAINT "a priority is 0 to 3" CHECK (VALUE BETWEEN 0 AND 3);
+CREATE DOMAIN conch.job_handler AS text COLLATE "C" NOT NULL CONSTRAINT "a handler has 1 to 200 bytes" CHECK (octet_length(VALUE) BETWEEN 1 AND 200);
+CREATE DOMAIN conch.job_label AS text COLLATE "C" CONSTRAINT "a lane or a key has 1 to 200 bytes" CHECK (octet_length(VALUE) BETWEEN 1 AND 200);
+CREATE DOMAIN conch.job_timeout AS interval CONSTRAINT "a timeout is more than nothing" CHECK (VALUE > '0');
 CREATE DOMAIN conch.job_retries AS int CONSTRAINT "retries are 0 or more" CHECK (VALUE >= 0);
 CREATE DOMAIN conch.job_result AS json CONSTRAINT "a result has 65536 bytes at most" CHECK (octet_length(VALUE::text) <= 65536)
     CONSTRAINT "a result has no NUL" CHECK (strpos(VALUE::text, '\u0000') = 0 OR VALUE::text !~ '(^|[^\\])(\\\\)*\\u0000');
@@ -133,9 +136,9 @@ CREATE TABLE conch.jobs (
     args       conch.job_args NOT NULL,
     priority   conch.job_priority NOT NULL,
     retries    conch.job_retries NOT NULL,
-    timeout    interval NOT NULL,
-    lane       text COLLATE "C",                                   -- one of a lane is ready, later or taken at a time
-    key        text COLLATE "C",                                   -- one of a key has not ended
+    timeout    conch.job_timeout NOT NULL,
+    lane       conch.job_label,                                    -- one of a lane is ready, later or taken at a time
+    key        conch.job_label,                                    -- one of a key has not ended
     cron       bigint,
     at         timestamptz,                                        -- the scheduled time
     scope      text COLLATE "C",                                   -- of the leader that has added it
@@ -165,7 +168,7 @@ CREATE TABLE conch.job_later (
 CREATE INDEX job_later_made ON conch.job_later (made_at) WHERE made_at IS NOT NULL;
 CREATE TABLE conch.job_lanes (lane text COLLATE "C" PRIMARY KEY, job bigint NOT NULL); -- the job that holds it
 CREATE TABLE conch.job_waiting (lane text COLLATE "C" NOT NULL, job bigint NOT NULL, attempt int NOT NULL, run_at timestamptz NOT NULL, PRIMARY KEY (lane, job));
-CREATE TABLE conch.job_keys (key text COLLATE "C" PRIMARY KEY, job bigint NOT NULL);
+CREATE TABLE conch.job_keys (key conch.job_label PRIMARY KEY, job bigint NOT NULL);
 CREATE TABLE conch.job_taken (
     job      bigint PRIMARY KEY,
     attempt  int NOT NULL,
@@ -290,7 +293,7 @@ BEGIN
         END LOOP;
     END IF;
     INSERT INTO conch.jobs (id, queue, handler, args, priority, retries, timeout, lane, key, fenced) OVERRIDING SYSTEM VALUE
-    VALUES (id, job_add.queue, jsonb_build_object('job', job_add.handler), job_add.args, job_add.priority, job_add.retries, job_add.timeout, job_add.lane, job_add.key, job_add.fenced);
+    VALUES (id, job_add.queue, jsonb_build_object('job', job_add.handler::conch.job_handler::text), job_add.args, job_add.priority, job_add.retries, job_add.timeout, job_add.lane, job_add.key, job_add.fenced);
     IF lane IS NULL THEN
         PERFORM conch.job_start(id, 1, coalesce(job_add.run_at, now()), NULL);
     ELSE
@@ -340,7 +343,7 @@ BEGIN
     ), taken AS (
         INSERT INTO conch.job_taken (job, attempt, post, epoch, at) SELECT g.job, g.attempt, job_take.post, job_take.epoch, now() FROM got g
     )
-    SELECT g.job, g.attempt, j.queue::text, g.due, j.handler, j.args::json, j.timeout, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch, j.fenced,
+    SELECT g.job, g.attempt, j.queue::text, g.due, j.handler, j.args::json, j.timeout::interval, (SELECT c.name FROM conch.crons c WHERE c.id = j.cron), j.at, j.scope, j.epoch, j.fenced,
            coalesce(coalesce(j.at, j.created_at) <= s.changed_at, false)
       FROM got g JOIN conch.jobs j ON j.id = g.job;
 END $$;

@@ -1,8 +1,8 @@
 -- Slots: which of the machines whose crontabs call a command at the same times runs it. The row of a scope is the last slot that was taken.
 CREATE TABLE conch.slots (
     scope     text COLLATE "C" PRIMARY KEY,
-    called_at timestamptz NOT NULL,                                -- when the call that has taken it was made
-    length    interval NOT NULL,
+    called_at timestamptz NOT NULL CHECK (isfinite(called_at)),    -- when the call that has taken it was made
+    length    interval NOT NULL CHECK (length > '0'),
     call      uuid NOT NULL,                                       -- the last try: its call, and all that follows
     tries     int NOT NULL DEFAULT 1,
     holder    text COLLATE "C" NOT NULL,

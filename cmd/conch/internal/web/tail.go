@@ -98,7 +98,7 @@ func (s *Site) begin(caller context.Context, out *stream, t *tail) (told map[int
 		}
 	}
 	if t.live {
-		out.at.run, out.at.live, out.at.rows = s.cfg.Board.run, true, t.viewer.version
+		out.at.run, out.at.live, out.at.rows = s.cfg.Board.run, true, s.shared.place(t.viewer)
 	}
 	out.text(fmt.Sprintf("retry: %d\n\n", retryHint.Milliseconds()))
 	kinds := s.cfg.Board.all(t.choice)

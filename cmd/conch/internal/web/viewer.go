@@ -52,6 +52,13 @@ func (s *shared) leave(v *viewer) {
 	}
 }
 
+// place returns the version of the rows that a viewer's client has.
+func (s *shared) place(v *viewer) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return v.version
+}
+
 // news is what a viewer has not been told yet; nil: nothing of the kind.
 type news struct {
 	source *live.Source
@@ -75,7 +82,7 @@ func (s *shared) next(v *viewer) (n news) {
 	}
 	if v.rows && v.beaten != s.beaten && !s.beats.AsOf.IsZero() {
 		v.beaten = s.beaten
-		n.beats = &s.beats
+		n.beats = new(s.beats) // a copy: the next reading replaces it
 	}
 	if v.rows && v.begun && v.version != s.set.Version() {
 		c, _ := s.set.Since(v.version)
