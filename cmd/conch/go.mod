@@ -3,13 +3,13 @@ module github.com/conchhq/conch/cmd/conch
 go 1.26.0
 
 require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
 	github.com/conchhq/conch v0.0.0
 	github.com/conchhq/conch/chain/evm v0.0.0
 	github.com/conchhq/conch/chain/keyservice/awskms v0.0.0
 	github.com/conchhq/conch/chain/keyservice/gcpkms v0.0.0
 	github.com/conchhq/conch/txlog/quorum v0.0.0
-	github.com/chromedp/cdproto v0.159.0
-	github.com/chromedp/chromedp v0.23.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/prometheus/client_golang v1.25.0
