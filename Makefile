@@ -42,7 +42,8 @@ MACHINES := ./schedule/zone ./schedule/internal/core ./schedule/internal/worker 
 	./sequencer/ledger ./sequencer/notes ./txlog/internal/follower ./txlog/internal/member ./txlog/quorum/internal/core ./txlog/quorum/internal/majority ./txlog/txlogtest
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
 BUBBLES  := ./chunksync ./gossip ./sequencer ./sequencer/sequencertest ./txlog/kv ./txlog/quorum ./txlog/quorum/disk
-WORLDS   := ./internal/world ./internal/world/site ./internal/world/story ./cmd/conch/internal/lab/sim/... ./election/internal/electorate ./gossip/internal/overlay ./gossip/internal/crowd ./schedule/internal/belfry ./sequencer/internal/committee ./cmd/conch/internal/lab \
+# The dashboard is looked at in a browser, of which the race detector knows nothing.
+WORLDS   := ./internal/world ./internal/world/site ./internal/world/story ./cmd/conch/internal/lab/sim/... ./election/internal/electorate ./gossip/internal/overlay ./gossip/internal/crowd ./schedule/internal/belfry ./sequencer/internal/committee ./cmd/conch/internal/lab ./cmd/conch/internal/ui \
 	./txlog/quorum/internal/logworld $(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 
@@ -105,10 +106,10 @@ PAGE = CONCH_UI_TOOLS="$$(scripts/ui.sh tools)" CONCH_CHROMIUM="$$(scripts/ui.sh
 
 # More packages at once than processors: most of their time they wait for servers, blocks and leases.
 test-raced: test-tools
-	$(SHARED); $(PAGE) CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
 
 test-unraced:
-	$(UNRACED) -timeout $(LIMIT) $(WORLDS)
+	$(PAGE) $(UNRACED) -timeout $(LIMIT) $(WORLDS)
 
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.

@@ -361,7 +361,7 @@ func answers(answer func(*http.Request) *http.Response) *http.Transport {
 		go func() {
 			defer func() { _ = there.Close() }()
 			if r, err := http.ReadRequest(bufio.NewReader(there)); err == nil {
-				if res := answer(r); res != nil {
+				if res := answer(r); res != nil { //nolint:bodyclose // it is written
 					res.ProtoMajor, res.ProtoMinor, res.Body = 1, 1, io.NopCloser(strings.NewReader("so"))
 					_ = res.Write(there)
 				}

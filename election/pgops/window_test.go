@@ -17,7 +17,7 @@ func TestWindowHasTheGapsOfTheWholeHistory(t *testing.T) {
 	db := pgtest.New(t)
 	c, o := db.Connect(t), observe(t, db.URL)
 	const seed = 7
-	random := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // for a test
+	random := rand.New(rand.NewPCG(seed, seed))
 	kinds := []string{"acquired", "acquired", "acquired", "lost", "failed", "released", "drained", "transferred", "blocked", "evicted"}
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i := range 400 {

@@ -1,8 +1,8 @@
 package awskms_test
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,7 +76,7 @@ func (i *issuer) give(w http.ResponseWriter, known bool) {
 		_, _ = fmt.Fprintf(w, `{"code":"Nope","message":"hunter2 %v"}`, known)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(map[string]string{"Code": "Success", "AccessKeyId": keyservicetest.AccessKey, "SecretAccessKey": keyservicetest.SecretKey, "Token": session, "Expiration": end})
+	_, _ = fmt.Fprintf(w, `{"Code":"Success","AccessKeyId":%q,"SecretAccessKey":%q,"Token":%q,"Expiration":%q}`, keyservicetest.AccessKey, keyservicetest.SecretKey, session, end)
 }
 
 func (i *issuer) sts(w http.ResponseWriter, r *http.Request) {
@@ -241,9 +241,7 @@ func TestSourcesThatGiveNothing(t *testing.T) {
 		s, i := start(t), startIssuer(t)
 		i.set(0, "")
 		env := sources(t, i)[name]
-		for variable, value := range one.change {
-			env[variable] = value
-		}
+		maps.Copy(env, one.change)
 		c, err := opened(t, s, env)
 		if err != nil {
 			t.Fatal(name, err)

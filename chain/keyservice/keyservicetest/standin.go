@@ -272,7 +272,7 @@ const (
 )
 
 // dialect is how a service speaks.
-type dialect interface {
+type dialect interface { //nolint:interfacebloat // a request and what answers it
 	// verify returns why a request is not let in, and the code that says so if there is one of its own; empty: it is.
 	verify(s *StandIn, r *http.Request, body []byte) (why, code string)
 	// read returns what is asked for, and the hash that is to be signed.

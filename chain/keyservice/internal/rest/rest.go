@@ -94,7 +94,7 @@ func (a Answer) Kind(kinds map[string]keyservice.Kind, code string) (keyservice.
 
 // Ask sends a request with a body of JSON, none if it is nil, and reads the answer of 200 into to. The header is optional. The error
 // is a *keyservice.FaultError without a secret.
-func (s *Service) Ask(ctx context.Context, method, url string, header http.Header, body, to any) error {
+func (s *Service) Ask(ctx context.Context, method, address string, header http.Header, body, to any) error {
 	var text []byte
 	if body != nil {
 		var err error
@@ -102,7 +102,7 @@ func (s *Service) Ask(ctx context.Context, method, url string, header http.Heade
 			return s.Fault(keyservice.Refused, "the request cannot be written")
 		}
 	}
-	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(text))
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
 	if err != nil {
 		return s.Fault(keyservice.Refused, "its address cannot be read")
 	}

@@ -363,12 +363,12 @@ func TestLint(t *testing.T) {
 // With the gauges alone by scope, what is counted is counted for all scopes together, and the page has a tenth of the lines.
 func TestSummedMetrics(t *testing.T) {
 	t.Parallel()
-	lines := func(make func([]string, func(string) *fence.Gate, fence.Clock) *metric.Collector) (all int, text string) {
+	lines := func(made func([]string, func(string) *fence.Gate, fence.Clock) *metric.Collector) (all int, text string) {
 		var scopes []string
 		for i := range 100 {
 			scopes = append(scopes, fmt.Sprintf("tenant-%d/billing", i))
 		}
-		c := make(scopes, func(string) *fence.Gate { return nil }, nil)
+		c := made(scopes, func(string) *fence.Gate { return nil }, nil)
 		for _, scope := range scopes {
 			c.Events().Fact(election.Fact{Kind: election.Acquired, Scope: scope, Token: fence.Token{Epoch: 2}})
 			c.Blocked(scope)
@@ -393,14 +393,14 @@ func TestSummedMetrics(t *testing.T) {
 }
 
 func BenchmarkPage(b *testing.B) {
-	for name, make := range map[string]func([]string, func(string) *fence.Gate, fence.Clock) *metric.Collector{"full": metric.New, "gauges": metric.NewSummed} {
+	for name, made := range map[string]func([]string, func(string) *fence.Gate, fence.Clock) *metric.Collector{"full": metric.New, "gauges": metric.NewSummed} {
 		for _, n := range []int{1000, 10_000} {
 			b.Run(fmt.Sprint(name, "-", n), func(b *testing.B) {
 				var scopes []string
 				for i := range n {
 					scopes = append(scopes, fmt.Sprintf("tenant-%d/billing", i))
 				}
-				page := metric.Page(make(scopes, func(string) *fence.Gate { return nil }, nil))
+				page := metric.Page(made(scopes, func(string) *fence.Gate { return nil }, nil))
 				for b.Loop() {
 					page.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/metrics", nil))
 				}

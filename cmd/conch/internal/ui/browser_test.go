@@ -63,7 +63,7 @@ func browser(t *testing.T) context.Context {
 	if err := chromedp.Do(root); err != nil {
 		t.Fatal(err)
 	}
-	shared.ctx = root
+	shared.ctx = root //nolint:fatcontext // the one of the browser
 	return root
 }
 
@@ -157,21 +157,30 @@ func (b *tab) until(what, expression string) {
 	}
 }
 
+// quote writes a text as an expression of the page.
+func quote(text string) string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // of a string there is none
+	}
+	return string(quoted)
+}
+
 func (b *tab) text() string { return js[string](b, "document.body.innerText") }
 
 // says waits for a text on the page.
 func (b *tab) says(text string) {
 	b.t.Helper()
-	quoted, _ := json.Marshal(text)
-	b.until("the page says "+text, "document.body.innerText.replaceAll('\\u00a0', ' ').includes("+string(quoted)+")")
+	quoted := quote(text)
+	b.until("the page says "+text, "document.body.innerText.replaceAll('\\u00a0', ' ').includes("+quoted+")")
 }
 
 // press clicks the first button or link that has a text.
 func (b *tab) press(text string) {
 	b.t.Helper()
-	quoted, _ := json.Marshal(text)
+	quoted := quote(text)
 	b.until("there is a button "+text, `(() => {
-		const it = [...document.querySelectorAll('button, a')].find((e) => e.innerText.trim() === `+string(quoted)+` && !e.disabled)
+		const it = [...document.querySelectorAll('button, a')].find((e) => e.innerText.trim() === `+quoted+` && !e.disabled)
 		if (it) it.click()
 		return it
 	})()`)
@@ -180,10 +189,10 @@ func (b *tab) press(text string) {
 // fill writes into a field.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
-	quoted, _ := json.Marshal(text)
+	quoted := quote(text)
 	b.until("there is a field "+selector, `(() => {
 		const it = document.querySelector('`+selector+`')
-		if (it) { it.value = `+string(quoted)+`; it.dispatchEvent(new Event('input', { bubbles: true })) }
+		if (it) { it.value = `+quoted+`; it.dispatchEvent(new Event('input', { bubbles: true })) }
 		return it
 	})()`)
 }

@@ -114,12 +114,20 @@ func (n *node) admits(w http.ResponseWriter, r *http.Request) bool {
 func refuse(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": detail})
+	_, _ = w.Write(encoded(map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": detail}))
 }
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v)
+	_, _ = w.Write(encoded(v))
+}
+
+func encoded(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // what tests answer can be written
+	}
+	return text
 }
 
 func (n *node) session(w http.ResponseWriter, r *http.Request) {
@@ -282,8 +290,7 @@ func (n *node) happened(events ...event) {
 	for _, e := range events {
 		e.ID = int64(len(n.events) + 1)
 		n.events = append(n.events, e)
-		data, _ := json.Marshal(e)
-		n.tell(fmt.Sprintf("id: %d\ndata: %s\n\n", e.ID, data))
+		n.tell(fmt.Sprintf("id: %d\ndata: %s\n\n", e.ID, encoded(e)))
 	}
 }
 

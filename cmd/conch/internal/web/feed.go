@@ -107,7 +107,7 @@ func (f *feed) join(ctx context.Context, scope string, resumes bool, after int64
 
 // since reads the events after an id; gap reports that there may be more than it reads.
 func (f *feed) since(ctx context.Context, after int64) (missed []pgops.Event, gap bool, err error) {
-	events, err := f.reader.history(ctx, "", feedRing)
+	events, err := f.reader.history(ctx, feedRing)
 	if err != nil {
 		return nil, false, err
 	}

@@ -13,7 +13,7 @@ import (
 const leastZipped = 1 << 10
 
 var zippers = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a right one
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) //nolint:errcheck // the level is a right one
 	return z
 }}
 

@@ -62,7 +62,7 @@ func (s *stream) next() (e told, ok bool) {
 }
 
 // await reads events until one of a name fits, and returns it with the names of those before it.
-func (s *stream) await(name string, fits func(data map[string]any) bool) (e told, before []string) {
+func (s *stream) await(name string, fits func(data map[string]any) bool) (e told, before []string) { //nolint:unparam // see one
 	s.t.Helper()
 	for {
 		e, ok := s.next()
@@ -131,13 +131,13 @@ func TestAStoppedServerIsNotShownAsLive(t *testing.T) {
 	plain.await("source", is("database", "away"))
 	status, o, _ := a.ask(t, "GET /v1/overview", "")
 	verdict, _ := o["verdict"].(map[string]any)
-	if status != 200 || o["stale"] != true || verdict["state"] != "unknown" || !strings.HasPrefix(fmt.Sprint(verdict["text"]), "Not known: the database has not answered for ") {
+	if status != 200 || !o["stale"].(bool) || verdict["state"] != "unknown" || !strings.HasPrefix(fmt.Sprint(verdict["text"]), "Not known: the database has not answered for ") {
 		t.Errorf("the overview of a stopped server: %d %v, want that it is not known", status, o)
 	}
-	if status, rows, _ := a.ask(t, "GET /v1/scopes?view=dense", ""); status != 200 || rows["stale"] != true || rows["source"].(map[string]any)["database"] != "away" {
+	if status, rows, _ := a.ask(t, "GET /v1/scopes?view=dense", ""); status != 200 || !rows["stale"].(bool) || rows["source"].(map[string]any)["database"] != "away" {
 		t.Errorf("the rows of a stopped server: %d %v, want that they are stale", status, rows)
 	}
-	if _, all, text := a.ask(t, "GET /v1/scopes", ""); all["stale"] != true || strings.Contains(text, `"held":true`) {
+	if _, all, text := a.ask(t, "GET /v1/scopes", ""); !all["stale"].(bool) || strings.Contains(text, `"held":true`) {
 		t.Errorf("the scopes of a stopped server: %s, want stale, and nobody who surely leads", text)
 	}
 	late := follow(t, a.ln, "/v1/events?live=yes") // begins all the same

@@ -14,7 +14,7 @@ import (
 // on, with another look whenever a watch begins or the poll is due.
 func (f *feed) run(ctx context.Context, p *pump) {
 	defer p.cancel()
-	first, err := f.reader.history(ctx, "", feedLimit)
+	first, err := f.reader.history(ctx, feedLimit)
 	if err != nil {
 		f.mu.Lock()
 		f.pump, p.err = nil, err
@@ -88,7 +88,7 @@ func (f *feed) look(ctx context.Context, p *pump, least int) {
 	var events []pgops.Event
 	for limit := least; ; limit *= 2 {
 		var err error
-		if events, err = f.reader.history(ctx, "", limit); err != nil {
+		if events, err = f.reader.history(ctx, limit); err != nil {
 			return // the next tick tries again
 		}
 		if len(events) < limit || events[0].ID <= newest || limit >= feedLimit {

@@ -93,9 +93,9 @@ func (r *reader) once(ctx context.Context, f func(context.Context, Observer) err
 }
 
 // history reads events, oldest first.
-func (r *reader) history(ctx context.Context, scope string, limit int) (events []pgops.Event, err error) {
+func (r *reader) history(ctx context.Context, limit int) (events []pgops.Event, err error) {
 	err = r.ask(ctx, func(ctx context.Context, o Observer) (err error) {
-		events, err = o.History(ctx, scope, limit)
+		events, err = o.History(ctx, "", limit)
 		return err
 	})
 	return events, err
@@ -162,6 +162,6 @@ func (r *reader) reached(ctx context.Context, within time.Duration) error {
 	if recent {
 		return nil
 	}
-	_, err := r.history(ctx, "", 1)
+	_, err := r.history(ctx, 1)
 	return err
 }

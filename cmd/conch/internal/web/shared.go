@@ -152,7 +152,7 @@ func (s *shared) listen() *listener {
 	if err != nil {
 		return nil
 	}
-	tail, err := s.reader.history(ctx, "", sharedTail)
+	tail, err := s.reader.history(ctx, sharedTail)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {

@@ -57,7 +57,7 @@ func (s *Site) attach(r *http.Request, t *tail) (leave func(), err error) {
 	}
 	if t.history || t.live {
 		same := t.after.live && t.after.run == s.cfg.Board.run
-		known := false
+		var known bool
 		t.viewer, known = s.shared.join(t.live, t.live && same, t.after.rows)
 		t.unseen = t.live && t.resumes && (!same || !known)
 		leaves = append(leaves, func() { s.shared.leave(t.viewer) })

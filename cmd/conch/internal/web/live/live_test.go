@@ -74,7 +74,7 @@ func TestStates(t *testing.T) {
 func TestAnyVersionLeadsToTheNewestReading(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // for a test
+		random := rand.New(rand.NewPCG(seed, 1))
 		var set live.Set
 		var readings []map[string]live.Row // by version
 		readings = append(readings, map[string]live.Row{})

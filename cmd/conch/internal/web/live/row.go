@@ -81,7 +81,6 @@ func Unlisted(scope, holder string) Row {
 // same reports whether a viewer that has r needs none of q.
 func (r Row) same(q Row) bool {
 	at, was := r.AcquiredAt, q.AcquiredAt
-	r.AcquiredAt, q.AcquiredAt = nil, nil
 	equal := r.Scope == q.Scope && r.State == q.State && r.Epoch == q.Epoch && r.Holder == q.Holder && r.LeaseMS == q.LeaseMS &&
 		r.Obstacle == q.Obstacle && r.Failures == q.Failures && r.LastFailure == q.LastFailure && slices.Equal(r.Candidates, q.Candidates)
 	return equal && (at == nil) == (was == nil) && (at == nil || at.Equal(*was))
