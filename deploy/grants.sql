@@ -57,7 +57,7 @@ GRANT SELECT ON conch.schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE ON conch.leadership, conch.heartbeat TO :"node";
 GRANT SELECT ON conch.leader_heartbeat TO :"node";
 GRANT SELECT, INSERT ON conch.leadership_history TO :"node"; -- append-only for it
-GRANT SELECT, INSERT, DELETE, UPDATE (last_seen, scopes, withdrawn, lease_ms, tombstoned, version, address, settings) ON conch.process TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (last_seen, scopes, withdrawn, lease_ms, tombstoned, version, address, settings, lines_lost) ON conch.process TO :"node";
 GRANT SELECT, INSERT, UPDATE (state, result, done_at) ON conch.command TO :"node";
 GRANT EXECUTE ON FUNCTION
     conch.register(bigint, text, text[], bigint, text, text),

@@ -282,7 +282,7 @@ func TestExternalThrottled(t *testing.T) {
 		}))
 		x := evm.NewExternal(account, s.URL, "account_signTransaction", patience)
 		evm.SetSignPatience(x, 300*time.Millisecond)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // less than the server wants it to wait
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second) // less than the server wants it to wait
 		for range 100 {
 			_, err := x.Sign(ctx, unsigned(1337))
 			if kind, is := keyservice.KindOf(err); !is || kind != want || !errors.Is(err, chain.ErrKey) {

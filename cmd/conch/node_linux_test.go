@@ -128,6 +128,15 @@ func TestANodeWithoutAReaderOfItsLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Says(patience, "at work 2 as 4242 with <>")
+	look := db.Connect(t)
+	pgtest.Eventually(t, patience, "it says that lines are lost", func() bool {
+		var lost int64
+		err := look.QueryRow(t.Context(), `SELECT max(lines_lost) FROM conch.process`).Scan(&lost)
+		return err == nil && lost > 0
+	})
+	if out, _ := proctest.Output(t, prepared(t, "--db", db.URL, "doctor"), patience); !strings.Contains(out, "lines of its log or more") {
+		t.Errorf("the doctor says nothing of a log that nobody reads:\n%s", out)
+	}
 	if out, err := proctest.Output(t, exec.Command("sh", "-c", "kill -9 "+left), patience); err != nil {
 		t.Fatal(err, out)
 	}

@@ -36,9 +36,10 @@ type Config struct {
 
 // About is what a process says of itself in conch.process, for people. Nothing depends on it.
 type About struct {
-	Version  string // of its program
-	Address  string // where it serves
-	Settings string // a hash of what its configuration should have in common with that of others
+	Version   string // of its program
+	Address   string // where it serves
+	Settings  string // a hash of what its configuration should have in common with that of others
+	LinesLost int64  // of its log, at least
 }
 
 // ConfigFromEnv reads CONCH_DB_URL, CONCH_DB_TLS_INSECURE, CONCH_DB_TLS_CA_FILE,

@@ -187,8 +187,8 @@ func (s *session) introduce(ctx context.Context) {
 		return
 	}
 	if about := s.mint.cfg.About(); about != s.about {
-		_, err := s.pg.Conn().Exec(ctx, `UPDATE conch.process SET version = $2, address = $3, settings = $4 WHERE process_key = $1`, s.process,
-			pg.Storable(s.pg.Conn().PgConn(), about.Version), pg.Storable(s.pg.Conn().PgConn(), about.Address), about.Settings)
+		_, err := s.pg.Conn().Exec(ctx, `UPDATE conch.process SET version = $2, address = $3, settings = $4, lines_lost = $5 WHERE process_key = $1`, s.process,
+			pg.Storable(s.pg.Conn().PgConn(), about.Version), pg.Storable(s.pg.Conn().PgConn(), about.Address), about.Settings, about.LinesLost)
 		if err == nil {
 			s.about = about
 		}

@@ -214,7 +214,7 @@ func readAssumed(a rest.Answer) (aws.Credentials, error) {
 	}
 	var got struct {
 		Credentials struct {
-			AccessKeyId, SecretAccessKey, SessionToken string //nolint:revive,staticcheck // as Amazon writes them
+			AccessKeyId, SecretAccessKey, SessionToken string //nolint:staticcheck // as Amazon writes them
 			Expiration                                 time.Time
 		} `xml:"AssumeRoleWithWebIdentityResult>Credentials"`
 	}

@@ -72,9 +72,10 @@ CREATE TABLE conch.process (
     takeover    text NOT NULL,
     locks       text NOT NULL CHECK (locks IN ('session', 'process')),
     tombstoned  boolean NOT NULL DEFAULT false, -- declared dead: bids, and heartbeats by process, fail
-    version     text NOT NULL DEFAULT '',      -- this and the next two are what it says of itself, for people
+    version     text NOT NULL DEFAULT '',      -- this and the next three are what it says of itself, for people
     address     text NOT NULL DEFAULT '',      -- where it serves
     settings    text NOT NULL DEFAULT '',      -- a hash of what its configuration should have in common with that of others
+    lines_lost  bigint NOT NULL DEFAULT 0,     -- of its log: so many at least
     started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_seen   timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);                     -- so that frequent updates stay in their page

@@ -74,6 +74,7 @@ var checks = []check{
 	{"roles", schema, roles},
 	{"takeover", schema, takeover},
 	{"identities", schema, identities},
+	{"logs", schema, logs},
 	{"names", schema, names},
 }
 

@@ -186,6 +186,7 @@ func TestEachFault(t *testing.T) {
 			f.Processes[0].Takeover = "fast"
 		}, "takeover", OK, ""},
 		{"one name", func(f *Facts) { f.Processes[1].ID = "a" }, "identities", Warn, `call themselves "a"`},
+		{"a log without a reader", func(f *Facts) { f.Processes[1].Lost = 4096 }, "logs", Warn, `has lost 4096 lines of its log or more`},
 		{"one name, other scopes", func(f *Facts) { f.Processes[1] = Process{Key: 2, ID: "a", Scopes: []string{"u"}} }, "identities", OK, ""},
 		{"not to be read", func(f *Facts) { f.Unread["holders"] = "denied" }, "holders", Warn, "denied"},
 	} {

@@ -147,6 +147,7 @@ type Process struct {
 	Takeover string   `json:"takeover"`
 	Locks    string   `json:"locks"`  // session: a lock for each scope that it leads
 	Scopes   []string `json:"scopes"` // those that it has not withdrawn from
+	Lost     int64    `json:"lost"`   // lines of its log, at least
 }
 
 func (f Facts) poolerName() string { return cmp.Or(f.Product, "a pooler") }

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"math/bits"
 	"net/http"
 	"slices"
 	"strings"
@@ -41,7 +42,19 @@ func (n *Node) routes() []web.Route {
 func (n *Node) about() pgmint.About {
 	n.shown.Lock()
 	defer n.shown.Unlock()
-	return pgmint.About{Version: n.opts.Version, Address: n.shown.address, Settings: n.shown.settings}
+	about := pgmint.About{Version: n.opts.Version, Address: n.shown.address, Settings: n.shown.settings}
+	if lost := n.opts.LostLines; lost != nil {
+		about.LinesLost = leastLost(lost())
+	}
+	return about
+}
+
+// leastLost rounds down to a power of two, so that a log that nobody reads is news a few times, and not with every line.
+func leastLost(lines uint64) int64 {
+	if lines == 0 {
+		return 0
+	}
+	return 1 << min(bits.Len64(lines)-1, 62)
 }
 
 // shown is what others are shown of a node, and may ask for while it reloads.

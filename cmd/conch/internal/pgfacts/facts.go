@@ -83,7 +83,7 @@ func (g gatherer) schema(ctx context.Context) {
 	if f.Unread["takeover"] = f.Unread["holders"]; f.Unread["takeover"] == "" {
 		f.Unread["takeover"] = f.Unread["identities"]
 	}
-	f.Unread["leaders"] = f.Unread["takeover"]
+	f.Unread["leaders"], f.Unread["logs"] = f.Unread["takeover"], f.Unread["identities"]
 }
 
 // read runs a query whose result is one JSON document. The simple protocol needs no prepared

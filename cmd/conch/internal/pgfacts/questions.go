@@ -42,7 +42,7 @@ WITH tables(name, privileges, look) AS (VALUES
     ('leadership', 'INSERT,UPDATE', false), ('heartbeat', 'SELECT', true), ('heartbeat', 'INSERT,UPDATE', false), ('leadership_history', 'INSERT', false),
     ('process', 'INSERT,DELETE', false), ('command', 'SELECT,INSERT', false)
 ), columns(name, col) AS (VALUES
-    ('process', 'last_seen'), ('process', 'scopes'), ('process', 'withdrawn'), ('process', 'lease_ms'), ('process', 'tombstoned'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
+    ('process', 'last_seen'), ('process', 'scopes'), ('process', 'withdrawn'), ('process', 'lease_ms'), ('process', 'tombstoned'), ('process', 'version'), ('process', 'address'), ('process', 'settings'), ('process', 'lines_lost'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
 ), functions(name, look) AS (VALUES ('register', false), ('enlist', false), ('bid', false), ('refused', false), ('bury', false), ('settle', false),
     ('seen', false), ('beat', false), ('beat_process', false), ('part', false), ('evict_fences', false), ('fence', false),
     ('fence_key', true), ('obstacle', true), ('holders', true), ('row_holders', true), ('culprit', true)
@@ -125,6 +125,6 @@ SELECT coalesce(jsonb_agg(jsonb_build_object(
  WHERE l.forgotten IS DISTINCT FROM l.term`
 
 const processesSQL = alive + `
-SELECT coalesce(jsonb_agg(jsonb_build_object('key', process_key, 'id', id, 'locks', locks, 'takeover', takeover,
+SELECT coalesce(jsonb_agg(jsonb_build_object('key', process_key, 'id', id, 'locks', locks, 'takeover', takeover, 'lost', lines_lost,
     'scopes', ARRAY(SELECT s FROM unnest(scopes) s WHERE s <> ALL (withdrawn))) ORDER BY id, process_key), '[]')
   FROM conch.process JOIN alive USING (process_key)`

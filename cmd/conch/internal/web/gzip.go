@@ -13,13 +13,13 @@ import (
 const leastZipped = 1 << 10
 
 var zippers = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) //nolint:errcheck // the level is a right one
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a right one
 	return z
 }}
 
 func zipped(body []byte) []byte {
 	var out bytes.Buffer
-	z := zippers.Get().(*gzip.Writer) //nolint:forcetypeassert // New makes no others
+	z := zippers.Get().(*gzip.Writer) //nolint:forcetypeassert,errcheck // New makes no others
 	defer zippers.Put(z)
 	z.Reset(&out)
 	_, _ = z.Write(body) // a buffer takes all
