@@ -44,16 +44,7 @@ of a node without a database at those alone. It ends with 1 if a check fails.`,
 			if err != nil {
 				return err
 			}
-			found := append(doctor.Judge(facts), a.startFaults(cfg)...)
-			for _, p := range node.Papers(cfg, a.Kinds, time.Now()) {
-				found = append(found, p.Finding())
-			}
-			for _, k := range a.Kinds {
-				if k.Examine != nil {
-					found = append(found, k.Examine(ctx, cfg)...)
-				}
-			}
-			return a.printFindings(found)
+			return a.printFindings(slices.Concat(doctor.Judge(facts), a.startFaults(cfg), node.Examine(ctx, cfg, a.Kinds)))
 		}),
 	}
 	idFlag(cmd, &src.ID)
@@ -78,11 +69,7 @@ func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, con
 	if err != nil {
 		return doctor.Facts{}, cfg, usage{err}
 	}
-	facts := doctor.Facts{Standalone: cfg.Node.Standalone, Unled: !cfg.Node.Standalone && !cfg.UsesDatabase()}
-	if cfg.UsesDatabase() {
-		facts, _ = pgfacts.Gather(ctx, cfg.Database) // the facts include the error
-	}
-	return facts, cfg, nil
+	return node.Facts(ctx, cfg), cfg, nil
 }
 
 // startFaults finds what a node that starts with the configuration would refuse, by asking what it asks.

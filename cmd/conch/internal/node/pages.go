@@ -117,15 +117,24 @@ func (n *Node) examine(ctx context.Context) []doctor.Finding {
 	n.shown.Lock()
 	cfg := n.shown.cfg
 	n.shown.Unlock()
-	facts := doctor.Facts{Standalone: cfg.Node.Standalone, Unled: !cfg.Node.Standalone && !cfg.UsesDatabase()}
-	if cfg.UsesDatabase() {
-		facts, _ = pgfacts.Gather(ctx, cfg.Database) // the facts include the error
+	return slices.Concat(doctor.Judge(Facts(ctx, cfg)), Examine(ctx, cfg, n.opts.Kinds))
+}
+
+// Facts gathers what a doctor has to know of the database of a configuration.
+func Facts(ctx context.Context, cfg config.Config) doctor.Facts {
+	if !cfg.UsesDatabase() {
+		return doctor.Facts{Standalone: cfg.Node.Standalone, Unled: !cfg.Node.Standalone}
 	}
-	found := append([]doctor.Finding{}, doctor.Judge(facts)...)
-	for _, p := range Papers(cfg, n.opts.Kinds, time.Now()) {
+	facts, _ := pgfacts.Gather(ctx, cfg.Database) // the facts include the error
+	return facts
+}
+
+// Examine finds what a doctor does beside the database: in certificates, and in what services of these kinds look at.
+func Examine(ctx context.Context, cfg config.Config, kinds []Kind) (found []doctor.Finding) {
+	for _, p := range Papers(cfg, kinds, time.Now()) {
 		found = append(found, p.Finding())
 	}
-	for _, k := range n.opts.Kinds {
+	for _, k := range kinds {
 		if k.Examine != nil {
 			found = append(found, k.Examine(ctx, cfg)...)
 		}
