@@ -38,6 +38,7 @@ func TestTheVerdictInWords(t *testing.T) {
 		"empty: There is no scope yet":                                          {live.Counts{}, up},
 		"unknown: Not known: the database has not answered for 43 s":            {live.Counts{Total: 8, Led: 8}, live.Source{Database: live.Away, ForMS: 43_900}},
 		"unknown: Not known: the database has not answered for 2 h 5 min":       {live.Counts{}, live.Source{Database: live.Away, ForMS: 7_512_000}},
+		"unknown: Not known: the database was not asked yet":                    {live.Counts{}, live.Source{Database: live.Unknown}},
 		"well: All 2 scopes are led":                                            {live.Counts{Total: 2, Led: 2}, live.Source{Database: live.Absent}},
 	} {
 		if v := live.Judge(c.counts, c.source); v.State+": "+v.Text != want {

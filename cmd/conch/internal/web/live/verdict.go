@@ -57,6 +57,9 @@ func Judge(c Counts, from Source) Verdict {
 	if from.Database == Away {
 		return Verdict{"unknown", "Not known: the database has not answered for " + Words(time.Duration(from.ForMS)*time.Millisecond)}
 	}
+	if from.Database == Unknown {
+		return Verdict{"unknown", "Not known: the database was not asked yet"}
+	}
 	all := Grouped(c.Total)
 	switch {
 	case c.Total == 0:
