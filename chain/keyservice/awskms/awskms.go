@@ -23,7 +23,7 @@ import (
 	"github.com/conchhq/conch/chain/keyservice/internal/rest"
 )
 
-// Config says which key, and who asks for signatures. Key and Credentials are required; FromEnvironment makes one.
+// Config says which key, and with which credentials signatures are asked for. Key and Credentials are required; FromEnvironment makes one.
 type Config struct {
 	Key         string                  // ID, alias or ARN of a key, or ARN of an alias
 	Region      string                  // default: that of an ARN

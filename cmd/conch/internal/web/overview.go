@@ -23,7 +23,7 @@ func PublicURL(text string) (*url.URL, error) {
 	return u, http.NewCrossOriginProtection().AddTrustedOrigin(u.Scheme + "://" + u.Host)
 }
 
-// session is who asks, and of whom.
+// session is the caller, as this process knows it, and the process.
 type session struct {
 	Name      string    `json:"name"`   // of the token
 	May       string    `json:"may"`    // read, operate

@@ -27,7 +27,7 @@ type processView struct {
 	Locks      string    `json:"locks"`
 }
 
-// getProcesses lists who campaigns. It is not answered from memory: who is gone must not look alive.
+// getProcesses lists the candidates. It is not answered from memory: one that is gone must not look alive.
 func (s *Site) getProcesses(w http.ResponseWriter, r *http.Request) error {
 	at := time.Now()
 	var read []pgops.Process

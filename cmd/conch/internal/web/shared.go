@@ -134,7 +134,7 @@ func (s *shared) run() {
 	}
 }
 
-// answer lets those go on who wait for rows, once these are read or cannot be.
+// answer ends the wait for rows, once these are read or cannot be.
 func (s *shared) answer(up bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

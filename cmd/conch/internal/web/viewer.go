@@ -108,7 +108,7 @@ type sight struct {
 	tail    []pgops.Event
 }
 
-// look returns what is known. The first who looks waits for a reading.
+// look returns what is known. The first one waits for a reading.
 func (s *shared) look(ctx context.Context) (sight, error) {
 	s.begin(true)
 	s.mu.Lock()
