@@ -132,7 +132,7 @@ func TestStaleIsAStateOfEverything(t *testing.T) {
 		"a button hands over":                          "[...document.querySelectorAll('.card button')].some((e) => !e.disabled)",
 		"a card has the colour of a scope that is led": "document.querySelector('.card.good')",
 		"the bar says live":                            "document.querySelector('header .live').innerText.includes('live')",
-		"the list of leaders has numbers":            "[...document.querySelectorAll('aside .number')].some((e) => e.innerText !== '?')",
+		"the list of leaders has numbers":              "[...document.querySelectorAll('aside .number')].some((e) => e.innerText !== '?')",
 		"the title says that all is well":              "!document.title.includes('not known')",
 		"a lease has something left":                   "[...document.querySelectorAll('.track i')].some((e) => e.offsetWidth > 0)",
 		"the page has forgotten what was before":       "document.querySelectorAll('.card').length !== 8",
