@@ -13,15 +13,17 @@ import (
 // Status is what a node knows of a contract now.
 type Status struct {
 	Contract    string
-	Head, Final uint64         // of the ledger, as this node follows it
-	Unread      string         // why Final is not known, and so neither range nor coordinator; empty if it is
-	Range       uint64         // by its own height
-	Coordinator ledger.Account // that is named for the range; another one may be at work after a failure
-	Next        ledger.Account // for the range after it
-	Intents     map[string]int // of this node's users, by their states
-	Takes       uint64         // blocks that an intent of this node takes, from its assembly until it is final; 0: not measured
-	Missing     int            // attempts that have landed, whose contents this node lacks
-	Members     []Member       // the others, in the contract's order
+	Head, Final uint64           // of the ledger, as this node follows it
+	Unread      string           // why Final is not known, and so neither range nor coordinator; empty if it is
+	Range       uint64           // by its own height
+	Coordinator ledger.Account   // that is named for the range; another one may be at work after a failure
+	Next        ledger.Account   // for the range after it
+	Order       []ledger.Account // the committee for the range: the coordinator, then those that take its place if it fails
+	NextOrder   []ledger.Account // for the range after it
+	Intents     map[string]int   // of this node's users, by their states
+	Takes       uint64           // blocks that an intent of this node takes, from its assembly until it is final; 0: not measured
+	Missing     int              // attempts that have landed, whose contents this node lacks
+	Members     []Member         // the others, in the contract's order
 
 	Coordinates map[string]int    // pieces of work of this node as a coordinator, at each stage; nil: it is not in the committee
 	Inherited   int               // attempts that others have dispatched, and that it waits for as one
@@ -96,7 +98,7 @@ func (n *Node) look(p *place) Status {
 	known := n.core.Look(p.address(), time.Now())
 	s := Status{
 		Contract: known.Contract, Head: known.Head, Final: known.Final, Unread: known.Unread, Range: uint64(known.Range), Coordinator: known.Coordinator,
-		Next: known.Next, Intents: known.Intents, Takes: known.Takes, Missing: known.Missing, Drained: known.Drained, Waits: known.Waits, Nudges: known.Nudges,
+		Next: known.Next, Order: known.Order, NextOrder: known.NextOrder, Intents: known.Intents, Takes: known.Takes, Missing: known.Missing, Drained: known.Drained, Waits: known.Waits, Nudges: known.Nudges,
 		Skipped: map[string]uint64{},
 	}
 	for _, h := range known.Members {

@@ -132,7 +132,7 @@ func TestStatus(t *testing.T) {
 			if i == 0 {
 				named = s.Coordinator
 			}
-			if s.Coordinator != named || s.Next == "" || s.Coordinates == nil || fmt.Sprint(slices.Sorted(maps.Keys(s.Skipped))) != skips || len(s.Members) != 2 || s.Head < s.Final || len(s.Intents) != 0 {
+			if s.Coordinator != named || s.Next == "" || len(s.Order) != 3 || s.Order[0] != named || len(s.NextOrder) != 3 || s.NextOrder[0] != s.Next || s.Coordinates == nil || fmt.Sprint(slices.Sorted(maps.Keys(s.Skipped))) != skips || len(s.Members) != 2 || s.Head < s.Final || len(s.Intents) != 0 {
 				t.Errorf("%s says %+v, want the coordinator %v", o.name, s, named)
 			}
 		}

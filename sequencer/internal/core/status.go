@@ -13,13 +13,15 @@ import (
 // Status is what a node knows of a contract now.
 type Status struct {
 	Contract    string
-	Head, Final uint64         // of the ledger, as this node follows it
-	Unread      string         // why Final is not known, and so neither range nor coordinator; empty if it is
-	Range       ranking.Range  // by its own height
-	Coordinator ledger.Account // that is named for the range; another one may be at work after a failure
-	Next        ledger.Account // for the range after it
-	Intents     map[string]int // of this node, by their states
-	Takes       uint64         // blocks that an intent of this node takes, from its assembly until it is final; 0: not measured
+	Head, Final uint64           // of the ledger, as this node follows it
+	Unread      string           // why Final is not known, and so neither range nor coordinator; empty if it is
+	Range       ranking.Range    // by its own height
+	Coordinator ledger.Account   // that is named for the range; another one may be at work after a failure
+	Next        ledger.Account   // for the range after it
+	Order       []ledger.Account // the committee as it is ranked for the range
+	NextOrder   []ledger.Account // and for the one after it
+	Intents     map[string]int   // of this node, by their states
+	Takes       uint64           // blocks that an intent of this node takes, from its assembly until it is final; 0: not measured
 	Coordinates *coordinator.Status
 	Drained     bool    // it coordinates no more
 	Members     []Heard // the others, in the contract's order
@@ -83,10 +85,11 @@ func (p *place) whyUnread() string {
 func (k *contract) status() Status {
 	head, final := k.Sender.Height()
 	r := k.committee.RangeOf(final)
+	order, next := accounts(k.committee.Order(r)), accounts(k.committee.Order(r+1))
 	s := Status{
 		Contract: k.address(), Head: head, Final: final, Range: r, Intents: k.Sender.Counts(), Missing: len(k.Book.Missing()), Takes: k.pace.blocks(),
 		Waits: cmp.Or(k.errands.refused, k.errands.waits), Nudges: k.place.nudges, Drained: k.place.drained,
-		Coordinator: ledger.Account(k.committee.Order(r)[0]), Next: ledger.Account(k.committee.Order(r + 1)[0]),
+		Coordinator: order[0], Next: next[0], Order: order, NextOrder: next,
 	}
 	if k.Coordinator != nil {
 		s.Coordinates = new(k.Coordinator.Status())
@@ -95,6 +98,13 @@ func (k *contract) status() Status {
 		}
 	}
 	return s
+}
+
+func accounts(names []string) (all []ledger.Account) {
+	for _, name := range names {
+		all = append(all, ledger.Account(name))
+	}
+	return all
 }
 
 // forges returns the members whose signatures or entries were wrong.

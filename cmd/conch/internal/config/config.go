@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
@@ -199,6 +200,17 @@ func (c Config) everywhere() bool {
 // to elect, and uses the database only if one is named.
 func (c Config) UsesDatabase() bool {
 	return !c.Node.Standalone && (c.Named || len(c.all()) > 0 || !c.everywhere())
+}
+
+// Tables names what the file has, such as logs and gossip, sorted.
+func (c Config) Tables() (all []string) {
+	for key := range c.origins.lines {
+		if !strings.ContainsAny(key, ".[") {
+			all = append(all, key)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // Scopes lists the scopes of all roles.

@@ -46,6 +46,15 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// What a file has is known by the names of its tables, however they are written.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, "metrics = { per_scope = \"gauges\" }\nnode.listen = \"off\"\n"+one+"[election]\n", config.Source{}, nil)
+	if got, want := c.Tables(), []string{"database", "election", "metrics", "node", "roles"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
 // The roles limit how long answers are promised for, so that each role can wait for them.
 func TestAnswerMax(t *testing.T) {
 	t.Parallel()

@@ -67,6 +67,12 @@ func TestANodeWithoutRolesNeedsNoDatabase(t *testing.T) {
 			t.Errorf("%s: status %d, body %s; want %d, and no word of a database", path, got, text, status)
 		}
 	}
+	if _, text := read(t, api+"/v1/scopes?view=dense"); !strings.Contains(text, `"database":"none"`) || !strings.Contains(text, `"rows":[]`) {
+		t.Errorf("the rows of its page are %s, want none, and no database", text)
+	}
+	if _, text := read(t, api+"/v1/session"); !strings.Contains(text, `"parts":["node"]`) {
+		t.Errorf("its session is %s, and it has neither scopes nor a table of a service", text)
+	}
 	cancel()
 	nodetest.Ends(t, ended)
 }

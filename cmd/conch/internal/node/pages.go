@@ -72,6 +72,17 @@ func (n *Node) show(c config.Config) {
 	n.shown.cfg, n.shown.settings = c, settingsOf(c)
 }
 
+// parts names what there is on this node, for a page that has no tab for anything else.
+func (n *Node) parts() []string {
+	n.shown.Lock()
+	defer n.shown.Unlock()
+	all := n.shown.cfg.Tables()
+	if c := n.shown.cfg; c.UsesDatabase() || len(c.Scopes()) > 0 {
+		all = append(all, "scopes")
+	}
+	return all
+}
+
 // settingsOf hashes what nodes should have in common. What a role does is left out: it may have paths and keys of one machine.
 func settingsOf(c config.Config) string {
 	var common []string

@@ -68,6 +68,9 @@ name = "payments"
 			t.Errorf("%q is shown: %s %s", secret, shown, exam)
 		}
 	}
+	if got, want := n.parts(), []string{"election", "metrics", "node", "roles", "scopes"}; !slices.Equal(got, want) {
+		t.Errorf("the parts are %q, want %q", got, want)
+	}
 	if about := n.about(); about.Version != "v1.2.3" || len(about.Settings) != 12 {
 		t.Errorf("others are shown %+v, want the version and a hash", about)
 	}

@@ -53,6 +53,8 @@ type node struct {
 	read             string // the token that reads, and
 	operate          string // the one that operates; empty: none
 	drains           []map[string]any
+	parts            []string // of the session; nil: it says none
+	services         *services
 	tokens           []string // that came with requests
 	open             map[chan string]struct{}
 	opened           int
@@ -86,6 +88,7 @@ func newNode(t *testing.T, below string) *node {
 	api("GET /v1/history", n.history)
 	api("GET /v1/events", n.stream)
 	api("POST /v1/drain", n.drain)
+	api("/v1/", n.service)
 	n.Server = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(below, "/"), mux))
 	t.Cleanup(func() {
 		close(n.ended)
@@ -140,11 +143,18 @@ func (n *node) session(w http.ResponseWriter, r *http.Request) {
 			may = "read"
 		}
 	}
-	answer(w, map[string]any{"name": name, "may": may, "tokens": n.read != "", "node": "node-2", "version": "v1.2.3", "now": time.Now().UTC()})
+	said := map[string]any{"name": name, "may": may, "tokens": n.read != "", "node": "node-2", "version": "v1.2.3", "now": time.Now().UTC()}
+	if n.parts != nil {
+		said["parts"] = n.parts
+	}
+	answer(w, said)
 }
 
 // source needs the lock.
 func (n *node) source() map[string]any {
+	if n.services != nil && n.services.alone {
+		return map[string]any{"database": "none", "since": n.began.UTC(), "for_ms": 0}
+	}
 	if !n.awaySince.IsZero() {
 		return map[string]any{"database": "away", "since": n.awaySince.UTC(), "for_ms": time.Since(n.awaySince).Milliseconds(), "why": "connection refused"}
 	}

@@ -31,13 +31,17 @@ type session struct {
 	Node      string    `json:"node"`
 	Version   string    `json:"version"`
 	PublicURL string    `json:"public_url,omitempty"`
+	Parts     []string  `json:"parts"` // tables of the configuration, and scopes
 	Now       time.Time `json:"now"`
 }
 
 func (s *Site) getSession(w http.ResponseWriter, r *http.Request) error {
 	who, _ := r.Context().Value(callerKey{}).(caller)
 	is := session{
-		Name: who.name, May: "read", Tokens: s.cfg.Tokens.Any(), Node: s.cfg.ID, Version: s.cfg.Version, PublicURL: s.cfg.PublicURL, Now: time.Now().UTC(),
+		Name: who.name, May: "read", Tokens: s.cfg.Tokens.Any(), Node: s.cfg.ID, Version: s.cfg.Version, PublicURL: s.cfg.PublicURL, Parts: []string{}, Now: time.Now().UTC(),
+	}
+	if s.cfg.Parts != nil {
+		is.Parts = append(is.Parts, s.cfg.Parts()...)
 	}
 	if who.may == ToOperate {
 		is.May = "operate"

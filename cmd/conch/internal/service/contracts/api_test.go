@@ -79,7 +79,7 @@ func (f *fakeNode) Status(ctx context.Context, _ string) (sequencer.Status, erro
 		return *f.status, f.ready(ctx)
 	}
 	return sequencer.Status{
-		Head: 12, Final: 10, Range: 3, Takes: 11, Coordinator: "n", Next: "b", Intents: map[string]int{"accepted": 2}, Missing: 1, Waits: `account "ops": no money`, Nudges: 6, Drained: f.drained,
+		Head: 12, Final: 10, Range: 3, Takes: 11, Coordinator: "n", Next: "b", Order: []ledger.Account{"n", "b"}, NextOrder: []ledger.Account{"b", "n"}, Intents: map[string]int{"accepted": 2}, Missing: 1, Waits: `account "ops": no money`, Nudges: 6, Drained: f.drained,
 		Unsigned: "it is damaged", Coordinates: map[string]int{"endorsing": 4}, Landed: 12, Skipped: map[string]uint64{"missing": 2, "expired": 1, "repeated": 0},
 		Members: []sequencer.Member{{Account: "n", Final: 9, At: time.Unix(5, 0), Differs: true, Forges: true, Idle: true}},
 	}, f.ready(ctx)
@@ -167,13 +167,13 @@ func answers() []exchange {
 		hash  = "0xab00000000000000000000000000000000000000000000000000000000000000"
 		ended = `"id":"` + endedID + `","contract":"0xc0","idempotency_key":"key 2","request":{"pay":1},"deadline":99,"fate":"confirmed","attempt":"` + hash + `","block":8,"accepted_at":"1970-01-01T00:00:01Z"`
 		story = `[{"at":"1970-01-01T00:00:01Z","event":"offered","state":"delegated","node":"north"},{"at":"1970-01-01T00:00:02Z","event":"dispatched","state":"noting","node":"north","attempt":"` + hash + `","endorsers":["bank","0x3f"],"block":2,"why":"why"}]`
-		one   = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"1 endorsement of 2 members is no majority: under a partition both sides can spend, and the ledger refuses what comes second; a transaction takes 11 blocks here, and a range of 100 is shorter than 10 times that: much of the work moves to another coordinator before it is done","head":12,"final":10,"range":3,"range_size":100,"takes":11,"coordinator":"north","next_coordinator":"bank","open":{"accepted":2},"coordinating":{"endorsing":4},"missing":1,"landed":12,"skipped":{"expired":1,"missing":2},"unsigned":"it is damaged","waits":"account \"ops\": no money","nudges":6,"drained":false,"members":[{"name":"bank","account":"0x62","may_coordinate":false,"this_node":true,"final":10,"heard_at":null,"differs":false,"signs_wrongly":false,"lands_nothing":false},{"name":"north","account":"0x6e","may_coordinate":true,"this_node":false,"final":9,"heard_at":"1970-01-01T00:00:05Z","differs":true,"signs_wrongly":true,"lands_nothing":true}]}`
+		one   = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"1 endorsement of 2 members is no majority: under a partition both sides can spend, and the ledger refuses what comes second; a transaction takes 11 blocks here, and a range of 100 is shorter than 10 times that: much of the work moves to another coordinator before it is done","head":12,"final":10,"range":3,"range_size":100,"takes":11,"coordinator":"north","next_coordinator":"bank","order":["north","bank"],"next_order":["bank","north"],"open":{"accepted":2},"coordinating":{"endorsing":4},"missing":1,"landed":12,"skipped":{"expired":1,"missing":2},"unsigned":"it is damaged","waits":"account \"ops\": no money","nudges":6,"drained":false,"members":[{"name":"bank","account":"0x62","may_coordinate":false,"this_node":true,"final":10,"heard_at":null,"differs":false,"signs_wrongly":false,"lands_nothing":false},{"name":"north","account":"0x6e","may_coordinate":true,"this_node":false,"final":9,"heard_at":"1970-01-01T00:00:05Z","differs":true,"signs_wrongly":true,"lands_nothing":true}]}`
 		pay   = `{"request":{"pay":1},"idempotency_key":"k","deadline":50}`
 	)
 	all := []exchange{
 		{Name: "all", Ask: "GET " + pathContracts, Status: 200, Want: `"contracts":[{`},
 		{Name: "one", Ask: "GET " + here, Status: 200, Want: one},
-		{Name: "one that is not read", Given: unread, Ask: "GET " + here, Status: 200, Want: `"head":null,"final":null,"unread":"it sleeps","range":null,"range_size":100,"takes":null,"coordinator":null,"next_coordinator":null`},
+		{Name: "one that is not read", Given: unread, Ask: "GET " + here, Status: 200, Want: `"head":null,"final":null,"unread":"it sleeps","range":null,"range_size":100,"takes":null,"coordinator":null,"next_coordinator":null,"order":[],"next_order":[]`},
 		{Name: "one that is not read, among all", Given: unread, Ask: "GET " + pathContracts, Status: 200, Want: `"final":null,"unread":"it sleeps"`},
 		{Name: "drained", Ask: "POST " + here + "/drain", Status: 200, Want: `"drained":true`},
 		{Name: "undrained", Given: func(w *world) { w.node.drained = true }, Ask: "POST " + here + "/undrain", Status: 200, Want: `"drained":false`},

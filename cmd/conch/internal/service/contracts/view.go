@@ -166,6 +166,8 @@ type Contract struct {
 	Takes        *uint64           `json:"takes"` // blocks that a transaction takes; null: not measured
 	Coordinator  *string           `json:"coordinator"`
 	Next         *string           `json:"next_coordinator"`
+	Order        []string          `json:"order"` // of the committee for the range, the coordinator first; empty while none is known
+	NextOrder    []string          `json:"next_order"`
 	Open         map[string]int    `json:"open"`         // of this node's transactions, by state
 	Coordinating map[string]int    `json:"coordinating"` // what this node coordinates, by stage
 	Missing      int               `json:"missing"`
@@ -206,7 +208,7 @@ func warningOf(d ledger.Contract, takes uint64) string {
 func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self ledger.Account, n names, now time.Time) Contract {
 	c := Contract{
 		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: warningOf(d, s.Takes), Unread: s.Unread,
-		RangeSize: d.Range, Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
+		RangeSize: d.Range, Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing, Order: []string{}, NextOrder: []string{},
 		Waits: s.Waits, Nudges: s.Nudges, Drained: s.Drained, Unsigned: s.Unsigned, Landed: s.Landed, Skipped: map[string]uint64{},
 	}
 	if s.Takes > 0 {
@@ -218,6 +220,7 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 	if s.Unread == "" {
 		at, named, next := s.Range, n.of(s.Coordinator), n.of(s.Next)
 		c.Final, c.Range, c.Coordinator, c.Next = &s.Final, &at, &named, &next
+		c.Order, c.NextOrder = n.all(s.Order), n.all(s.NextOrder)
 	}
 	maps.Copy(c.Coordinating, s.Coordinates)
 	for why, n := range s.Skipped {

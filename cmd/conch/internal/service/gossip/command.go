@@ -84,8 +84,8 @@ func linesOf(n Nodes) (lines []string) {
 	default:
 		lines = append(lines, fmt.Sprintf("%s has %s: %s", n.Self, doctor.Count(len(names), "neighbour", "neighbours"), strings.Join(names, ", ")))
 	}
-	for _, t := range troublesOf(n) {
-		lines = append(lines, t.detail, "  → "+t.remedy)
+	for _, t := range troublesOf(n, cli.Clock) {
+		lines = append(lines, t.Detail, "  → "+t.Remedy)
 	}
 	for _, t := range n.Twins {
 		if t.Over {

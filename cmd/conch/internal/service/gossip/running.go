@@ -40,12 +40,12 @@ func examineRunning(ctx context.Context, c config.Config, self string) []doctor.
 			"if a node runs with this file, ask it yourself: conch status --gossip, with --node and --token-file")}
 	}
 	var found []doctor.Finding
-	for _, t := range troublesOf(n) {
+	for _, t := range troublesOf(n, cli.Clock) {
 		say := doctor.Warning
-		if t.grave {
+		if t.Grave {
 			say = doctor.Failure
 		}
-		found = append(found, say("the running node says: "+t.detail, t.remedy))
+		found = append(found, say("the running node says: "+t.Detail, t.Remedy))
 	}
 	return found
 }

@@ -6,33 +6,36 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
-// trouble is something that a running node knows of itself, and what to do about it. conch status and conch doctor say the same.
-type trouble struct {
-	detail, remedy string
-	grave          bool // it keeps somebody from leading, or this node from the overlay
+// Trouble is something that a running node knows of itself, and what to do about it. conch status, conch doctor and the API say the same.
+type Trouble struct {
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy"`
+	Grave  bool   `json:"grave"` // it keeps somebody from leading, or this node from the overlay
 }
 
+// inUTC is the clock of those that are anywhere.
+func inUTC(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
 // troublesOf returns what is wrong at a node, the gravest first.
-func troublesOf(n Nodes) (all []trouble) {
+func troublesOf(n Nodes, at func(time.Time) string) (all []Trouble) {
 	for _, one := range n.Namespaces {
-		all = append(all, unled(n, one)...)
+		all = append(all, unled(n, one, at)...)
 	}
 	all = append(all, alone(n)...)
-	all = append(all, refusing(n)...)
+	all = append(all, refusing(n, at)...)
 	for _, p := range n.Neighbours {
 		if len(p.Differs) > 0 {
-			all = append(all, trouble{detail: fmt.Sprintf("%s has other %s in [gossip] than %s", p.Name, strings.Join(p.Differs, ", "), n.Self), remedy: "correct one of both"})
+			all = append(all, Trouble{Detail: fmt.Sprintf("%s has other %s in [gossip] than %s", p.Name, strings.Join(p.Differs, ", "), n.Self), Remedy: "correct one of both"})
 		}
 	}
 	for _, t := range n.Twins {
 		if !t.Over {
-			all = append(all, trouble{
-				detail: fmt.Sprintf("two hosts have the key or the name of %s, and one of them is not heard (last seen %s)", plain(t.Name), cli.Clock(t.LastSeen)),
-				remedy: "give each an identity of its own",
+			all = append(all, Trouble{
+				Detail: fmt.Sprintf("two hosts have the key or the name of %s, and one of them is not heard (last seen %s)", plain(t.Name), at(t.LastSeen)),
+				Remedy: "give each an identity of its own",
 			})
 		}
 	}
@@ -40,26 +43,26 @@ func troublesOf(n Nodes) (all []trouble) {
 }
 
 // unled says why nobody can begin to lead in a namespace, as far as this node can know it.
-func unled(n Nodes, one Namespace) []trouble {
+func unled(n Nodes, one Namespace, at func(time.Time) string) []Trouble {
 	switch {
 	case one.MajorityLost != nil:
 		needed := len(one.Electors)/2 + 1
-		return []trouble{{grave: true,
-			detail: fmt.Sprintf("%s hears %d of the %d electors of %s, itself counted, and a new leader needs %d: no majority since %s; silent: %s",
-				n.Self, len(one.Electors)-len(one.ElectorsSilent), len(one.Electors), one.Namespace, needed, cli.Clock(*one.MajorityLost), strings.Join(one.ElectorsSilent, ", ")),
-			remedy: "start those nodes, or mend the network between them and this one. If most of them are gone for good, name others in gossip.electors of all nodes and restart them",
+		return []Trouble{{Grave: true,
+			Detail: fmt.Sprintf("%s hears %d of the %d electors of %s, itself counted, and a new leader needs %d: no majority since %s; silent: %s",
+				n.Self, len(one.Electors)-len(one.ElectorsSilent), len(one.Electors), one.Namespace, needed, at(*one.MajorityLost), strings.Join(one.ElectorsSilent, ", ")),
+			Remedy: "start those nodes, or mend the network between them and this one. If most of them are gone for good, name others in gossip.electors of all nodes and restart them",
 		}}
 	case one.UnledSince != nil && len(one.Electors) > 0 && one.State == "bystander" && n.AsOf.Sub(*one.UnledSince) > milliseconds(one.ValidMS):
-		return []trouble{{
-			detail: fmt.Sprintf("%s hears no leader of %s since %s, and is none of the electors, so it cannot hear how many of them are there", n.Self, one.Namespace, cli.Clock(*one.UnledSince)),
-			remedy: "ask the electors: conch status --gossip on " + strings.Join(one.Electors, ", "),
+		return []Trouble{{
+			Detail: fmt.Sprintf("%s hears no leader of %s since %s, and is none of the electors, so it cannot hear how many of them are there", n.Self, one.Namespace, at(*one.UnledSince)),
+			Remedy: "ask the electors: conch status --gossip on " + strings.Join(one.Electors, ", "),
 		}}
 	}
 	return nil
 }
 
 // alone says why a node has no neighbour.
-func alone(n Nodes) []trouble {
+func alone(n Nodes) []Trouble {
 	if len(n.Neighbours) > 0 || !n.Overlay.Joining || len(n.Contacts) == 0 {
 		return nil
 	}
@@ -77,16 +80,16 @@ func alone(n Nodes) []trouble {
 	case len(why) == 0:
 		return nil // they were not tried yet
 	case len(why) < len(n.Contacts):
-		return []trouble{{detail: fmt.Sprintf("%s has no neighbour yet: %s", n.Self, strings.Join(why, "; ")), remedy: "wait until the other contacts were tried"}}
+		return []Trouble{{Detail: fmt.Sprintf("%s has no neighbour yet: %s", n.Self, strings.Join(why, "; ")), Remedy: "wait until the other contacts were tried"}}
 	}
-	return []trouble{{grave: true,
-		detail: fmt.Sprintf("%s has no neighbour, since no contact lets it in: %s", n.Self, strings.Join(why, "; ")),
-		remedy: strings.Join(remedies, "; "),
+	return []Trouble{{Grave: true,
+		Detail: fmt.Sprintf("%s has no neighbour, since no contact lets it in: %s", n.Self, strings.Join(why, "; ")),
+		Remedy: strings.Join(remedies, "; "),
 	}}
 }
 
 // refusing names the peers that want nothing of this node: they know that, and this node's user does not.
-func refusing(n Nodes) (all []trouble) {
+func refusing(n Nodes, at func(time.Time) string) (all []Trouble) {
 	var names []string
 	since := time.Time{}
 	for _, u := range n.Unreached {
@@ -100,10 +103,10 @@ func refusing(n Nodes) (all []trouble) {
 	if len(names) == 0 || twin { // a second host is refused too, and for that
 		return nil
 	}
-	return []trouble{{
-		detail: fmt.Sprintf("%s %s this node since %s: most likely they do not expect the key or certificate of %s; their logs say why", strings.Join(names, ", "),
-			map[bool]string{true: "refuses", false: "refuse"}[len(names) == 1], cli.Clock(since), n.Self),
-		remedy: fmt.Sprintf("have their [[peers]] say key = %q for %s. Where a CA proves nodes, they need that CA in identity.ca, and this node a certificate of it for the name %s that has not ended", n.Fingerprint, n.Self, n.Self),
+	return []Trouble{{
+		Detail: fmt.Sprintf("%s %s this node since %s: most likely they do not expect the key or certificate of %s; their logs say why", strings.Join(names, ", "),
+			map[bool]string{true: "refuses", false: "refuse"}[len(names) == 1], at(since), n.Self),
+		Remedy: fmt.Sprintf("have their [[peers]] say key = %q for %s. Where a CA proves nodes, they need that CA in identity.ca, and this node a certificate of it for the name %s that has not ended", n.Fingerprint, n.Self, n.Self),
 	}}
 }
 

@@ -23,6 +23,7 @@ type Nodes struct {
 	Unreached   []Unreached       `json:"unreached"` // peers of the configuration to which the last call of this node has failed
 	Twins       []Twin            `json:"twins"`
 	Refused     map[string]uint64 `json:"refused"` // by reason, since the start of the node; what is 0 is left out
+	Troubles    []Trouble         `json:"troubles"`
 }
 
 // Namespace says which node this one suggests in a namespace. Leader, its fingerprint and Since are null where nobody is known.
@@ -129,6 +130,7 @@ func nodesOf(m running, twins []Twin, now time.Time) Nodes {
 			n.Refused[reason] = count
 		}
 	}
+	n.Troubles = append([]Trouble{}, troublesOf(n, inUTC)...)
 	return n
 }
 

@@ -1,5 +1,5 @@
 // The page: its bar, its views, its keys. What a view shows is in the fragment alone.
-import { signal, useComputed } from '@preact/signals'
+import { computed, signal, useComputed } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { link, open, view } from './address'
@@ -9,23 +9,39 @@ import { HandOverDialog } from './handover'
 import { Leaders, OneScope } from './leaders'
 import { Login } from './login'
 import { verdictOf } from './model'
+import { Contracts } from './pages/contracts'
+import { Logs } from './pages/logs'
+import { Overlay } from './pages/overlay'
 import { since } from './parts'
-import { how, live, loaded, needsToken, rows, session, skew, watchClock } from './store'
+import { headline, how, live, loaded, needsToken, rows, session, skew, watchClock } from './store'
 import { begin } from './stream'
 import { Name, span } from './text'
 import { Timeline } from './timeline'
 
-const pages: { path: string; title: string; key: string; draw: () => preact.JSX.Element }[] = [
-  { path: 'leaders', title: 'Leaders', key: 'l', draw: () => <Leaders /> },
-  { path: 'timeline', title: 'Timeline', key: 't', draw: () => <Timeline /> },
-  { path: 'events', title: 'Events', key: 'e', draw: () => <Events /> },
+// needs names what has to be on the node for a page to have a tab: a table of its configuration, or scopes.
+const pages: { path: string; title: string; key: string; needs?: string; draw: () => preact.JSX.Element }[] = [
+  { path: 'leaders', title: 'Leaders', key: 'l', needs: 'scopes', draw: () => <Leaders /> },
+  { path: 'timeline', title: 'Timeline', key: 't', needs: 'scopes', draw: () => <Timeline /> },
+  { path: 'events', title: 'Events', key: 'e', needs: 'scopes', draw: () => <Events /> },
+  { path: 'contracts', title: 'Contracts', key: 'p', needs: 'contracts', draw: () => <Contracts /> },
+  { path: 'logs', title: 'Logs', key: 'g', needs: 'logs', draw: () => <Logs /> },
+  { path: 'overlay', title: 'Overlay', key: 'o', needs: 'gossip', draw: () => <Overlay /> },
 ]
+
+/** tabs are the pages of what there is on the node; until it has said that, those of scopes. */
+const tabs = computed(() => pages.filter((p) => !p.needs || (session.value ? session.value.parts?.includes(p.needs) !== false : p.needs === 'scopes')))
+
+/** current is the page that the URL names, or without one the first that has a tab. */
+const current = computed(() => {
+  const path = view.value.path.split('/')[0]
+  return location.hash.length < 3 ? (tabs.value[0] ?? pages[0]) : pages.find((p) => p.path === path)
+})
 
 const help = signal(false)
 
 function Page() {
   const path = view.value.path
-  const page = pages.find((p) => p.path === path.split('/')[0])
+  const page = current.value
   return (
     <>
       <a class="skip" href="#content" onClick={(e) => { e.preventDefault(); document.getElementById('content')?.focus() }}>To the content</a>
@@ -46,8 +62,8 @@ function Bar({ at }: { at: string }) {
   const s = session.value
   return (
     <header>
-      <a class="brand" href={link('leaders')}>conch</a>
-      <nav aria-label="Pages"><ul>{pages.map((p) => <li key={p.path}><a href={link(p.path)} aria-current={p.path === at ? 'page' : undefined}>{p.title}</a></li>)}</ul></nav>
+      <a class="brand" href={link(tabs.value[0]?.path ?? 'leaders')}>conch</a>
+      <nav aria-label="Pages"><ul>{tabs.value.map((p) => <li key={p.path}><a href={link(p.path)} aria-current={p.path === at ? 'page' : undefined}>{p.title}</a></li>)}</ul></nav>
       <div class="who">
         {s ? <span class="faint seen">seen from <b><Name of={s.node} most={20} /></b>{s.tokens ? <> · <Name of={s.name} most={16} />, may {s.may}</> : null}</span> : null}
         {operating.value ? <button type="button" onClick={lockUp}>may operate · lock</button> : null}
@@ -92,7 +108,7 @@ function Help() {
     <dialog ref={box} onClose={() => (help.value = false)} aria-labelledby="keys">
       <h2 id="keys">Keys</h2>
       <dl class="keys">
-        {pages.map((p) => <div key={p.path}><dt><kbd>g</kbd> <kbd>{p.key}</kbd></dt><dd>{p.title}</dd></div>)}
+        {tabs.value.map((p) => <div key={p.path}><dt><kbd>g</kbd> <kbd>{p.key}</kbd></dt><dd>{p.title}</dd></div>)}
         <div><dt><kbd>/</kbd></dt><dd>filter</dd></div>
         <div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next and previous row; Enter opens it</dd></div>
         <div><dt><kbd>?</kbd></dt><dd>this list; Esc closes it</dd></div>
@@ -113,7 +129,7 @@ function keys(e: KeyboardEvent): void {
   }
   if (going && performance.now() - going < 1500) {
     going = 0
-    const to = pages.find((p) => p.key === e.key)
+    const to = tabs.value.find((p) => p.key === e.key)
     if (to) return open(to.path)
   }
   if (e.key === 'g') going = performance.now()
@@ -132,7 +148,8 @@ function keys(e: KeyboardEvent): void {
 /** Title puts the verdict where it is seen while another tab is open. */
 function Title() {
   const title = useComputed(() => {
-    const page = pages.find((p) => p.path === view.value.path.split('/')[0])?.title ?? ''
+    const page = current.value?.title ?? ''
+    if (headline.value) return `${headline.value} · ${page} · conch`
     if (!loaded.value) return 'conch'
     if (!live.value) return `? not known · ${page} · conch`
     const v = verdictOf(rows.value, 1)
