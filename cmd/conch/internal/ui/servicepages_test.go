@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,7 +87,7 @@ func TestServicesSayHowTheyStand(t *testing.T) {
 	}
 	js[bool](b, "location.hash = '#/logs'; true")
 	b.says("2 of 2 logs need somebody")
-	for _, want := range []string{"flags signed heads contradict, routes nobody leads.", "✕ 1 pair of signed heads that cannot both be true", "✕ 3 signed heads that the leader denies", "170 entries, the next one for 9.1 s", "! not heard for 41 s", "is leaving", "conch log verify flags"} {
+	for _, want := range []string{"flags: signed heads contradict; routes: nobody leads.", "✕ 1 pair of signed heads that cannot both be true", "✕ 3 signed heads that the leader denies", "170 entries, the next one for 9.1 s", "! not heard for 41 s", "is leaving", "conch log verify flags"} {
 		b.says(want)
 	}
 	js[bool](b, "location.hash = '#/contracts'; true")
@@ -280,26 +281,27 @@ func TestPicturesOfServices(t *testing.T) {
 	n := withServices(t)
 	for name, as := range map[string]look{"light-1440": desk, "dark-1440": {width: 1440, height: 900, dark: true}, "light-390": {width: 390, height: 1700}, "dark-390": {width: 390, height: 1700, dark: true}} {
 		for _, is := range []string{"well", "trouble", "empty", "stale"} {
-			n.away(0)
-			if is == "stale" {
-				n.fare("well")
-			} else {
-				n.fare(is)
-			}
-			b := open(t, n.URL+"/", as)
-			b.says("All 8 scopes are led")
-			for page, hash := range servicePages {
-				js[bool](b, "location.hash = '"+hash+"'; true")
-				b.until("its heading is there", "document.querySelector('h1') && !document.body.innerText.includes('asking the node')")
-				if is == "stale" {
-					n.mute(true)
-					b.says("ot known")
-				}
-				js[bool](b, "new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(true)), 300))")
-				b.picture(filepath.Join(dir, page+"-"+is+"-"+name+".png"))
-				n.mute(false)
-			}
-			b.close()
+			t.Run(is+"-"+name, func(t *testing.T) { picturesOf(t, n, as, is, filepath.Join(dir, "%s-"+is+"-"+name+".png")) })
 		}
 	}
+}
+
+func picturesOf(t *testing.T, n *node, as look, is, path string) {
+	t.Helper()
+	n.away(0)
+	n.fare(map[bool]string{true: "well", false: is}[is == "stale"])
+	b := open(t, n.URL+"/", as)
+	b.says("All 8 scopes are led")
+	for page, hash := range servicePages {
+		js[bool](b, "location.hash = '"+hash+"'; true")
+		b.until("its heading is there", "document.querySelector('h1') && !document.body.innerText.includes('asking the node')")
+		if is == "stale" {
+			n.mute(true)
+			b.until("it is not known", "/^. not known/i.test(document.querySelector('main .state-edge .state')?.innerText ?? '')")
+		}
+		js[bool](b, "new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(true)), 300))")
+		b.picture(fmt.Sprintf(path, page))
+		n.mute(false)
+	}
+	b.close()
 }

@@ -385,7 +385,7 @@ function OneTransaction({ address, id }: { address: string; id: string }) {
         <div class="line"><h1><Name of={t.idempotency_key || t.id} most={50} /></h1><span class="right"><Mark known={known || t.fate !== 'open'} {...fate} /></span></div>
         {t.why ? <p class={'obstacle ' + (known && t.fate === 'reverted' ? 'warn' : '')}><b>{t.fate === 'open' ? 'It waits: ' : 'Why: '}</b><Drawn text={t.why} /></p> : null}
         <Facts all={[
-          ['ID', <><Name of={t.id} most={40} /> <Copy text={t.id}>Copy</Copy></>],
+          ['ID', <><Name of={t.id} most={20} /> <Copy text={t.id}>Copy</Copy></>],
           ['Accepted', <Instant at={t.accepted_at} dated />],
           ['Block', t.block === null ? '–' : t.block.toLocaleString('en')],
           ['Attempt that landed', t.attempt ? <Name of={t.attempt} most={24} /> : '–'],

@@ -60,7 +60,7 @@ const worstFirst = (all: Log[]) => [...all].sort((a, b) => signs.indexOf(standOf
 
 function saidOf(all: Log[]): Said {
   const of = (tone: Tone) => all.filter((l) => standOf(l).tone === tone)
-  const named = (some: Log[]) => some.slice(0, 5).map((l) => `${plain(l.namespace)} ${standOf(l).word}`).join(', ') + (some.length > 5 ? ', …' : '') + '.'
+  const named = (some: Log[]) => some.slice(0, 5).map((l) => `${plain(l.namespace)}: ${standOf(l).word}`).join('; ') + (some.length > 5 ? '; …' : '') + '.'
   const [bad, warn, calm] = [of('bad'), of('warn'), of('calm')]
   const logs = count(all.length, 'log')
   if (all.length === 0) return { tone: 'calm', sign: '○', text: 'This node has no log', more: 'A [[logs]] table in its configuration gives it one, and conch log create makes it.' }
