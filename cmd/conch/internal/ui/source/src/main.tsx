@@ -6,17 +6,19 @@ import { link, open, view } from './address'
 import { lockUp, operating } from './api'
 import { Events } from './events'
 import { HandOverDialog } from './handover'
+import { later } from './later'
 import { Leaders, OneScope } from './leaders'
 import { Login } from './login'
 import { verdictOf } from './model'
-import { Contracts } from './pages/contracts'
-import { Logs } from './pages/logs'
-import { Overlay } from './pages/overlay'
 import { since } from './parts'
 import { headline, how, live, loaded, needsToken, rows, session, skew, watchClock } from './store'
 import { begin } from './stream'
 import { Name, span } from './text'
 import { Timeline } from './timeline'
+
+const Contracts = later(() => import('./pages/contracts'))
+const Logs = later(() => import('./pages/logs'))
+const Overlay = later(() => import('./pages/overlay'))
 
 // needs names what has to be on the node for a page to have a tab: a table of its configuration, or scopes.
 const pages: { path: string; title: string; key: string; needs?: string; draw: () => preact.JSX.Element }[] = [
@@ -60,10 +62,16 @@ function Page() {
 
 function Bar({ at }: { at: string }) {
   const s = session.value
+  const nav = useRef<HTMLElement>(null)
+  const many = tabs.value.length
+  useEffect(() => { // on a phone the tab of this page may be out of sight
+    const tab = nav.current?.querySelector<HTMLElement>('[aria-current]')
+    if (nav.current && tab) nav.current.scrollLeft = tab.offsetLeft - nav.current.offsetLeft - 24
+  }, [at, many])
   return (
     <header>
       <a class="brand" href={link(tabs.value[0]?.path ?? 'leaders')}>conch</a>
-      <nav aria-label="Pages"><ul>{tabs.value.map((p) => <li key={p.path}><a href={link(p.path)} aria-current={p.path === at ? 'page' : undefined}>{p.title}</a></li>)}</ul></nav>
+      <nav ref={nav} aria-label="Pages"><ul>{tabs.value.map((p) => <li key={p.path}><a href={link(p.path)} aria-current={p.path === at ? 'page' : undefined}>{p.title}</a></li>)}</ul></nav>
       <div class="who">
         {s ? <span class="faint seen">seen from <b><Name of={s.node} most={20} /></b>{s.tokens ? <> · <Name of={s.name} most={16} />, may {s.may}</> : null}</span> : null}
         {operating.value ? <button type="button" onClick={lockUp}>may operate · lock</button> : null}

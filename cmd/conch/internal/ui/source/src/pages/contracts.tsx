@@ -102,8 +102,8 @@ function Elsewhere() {
   )
 }
 
-/** Contracts is the list, one of them, or one transaction of one of them. */
-export function Contracts() {
+/** Page is the list, one of them, or one transaction of one of them. */
+export function Page() {
   const address = view.value.query.get('address') ?? ''
   const id = view.value.query.get('id') ?? ''
   if (id && address) return <OneTransaction key={id} address={address} id={id} />
@@ -114,7 +114,7 @@ function All({ address }: { address: string }) {
   const reading = useReading<{ contracts: Contract[] }>('v1/contracts', {}, ['contract'])
   const sight = useSight(reading)
   const { value, refused } = reading.value
-  const elsewhere = refused?.type.endsWith(':not-leading')
+  const elsewhere = refused?.type?.endsWith(':not-leading')
   const known = sight.known && live.value
   const seen = ofBoth(sight)
   const all = worstFirst(value?.contracts ?? [])
@@ -125,7 +125,7 @@ function All({ address }: { address: string }) {
       <Sentence title="Contracts" database sight={seen} said={value ? saidOf(all) : null} />
       {all.length > 1 ? (
         <ul class="choices" aria-label="Contracts">
-          {all.map((c) => <li key={c.address}><a class="choice" data-row href={link('contracts', { address: c.address })} aria-current={c === chosen ? 'true' : undefined}><Name of={c.address} most={16} /><span class="faint small"><Name of={c.domain} most={16} /></span><Mark known={known} {...standOf(c)} /></a></li>)}
+          {all.map((c) => <li key={c.address}><a class="choice" data-row href={link('contracts', { address: c.address })} aria-current={c === chosen ? 'true' : undefined}><Name of={c.address} most={14} /><span class="faint small"><Name of={c.domain} most={16} /></span><Mark known={known} {...standOf(c)} /></a></li>)}
         </ul>
       ) : null}
       {address && !chosen && value ? <p class="panel">This node has no contract <Name of={address} most={60} />. <a href={link('contracts')}>Show those that it has</a></p> : null}
@@ -372,7 +372,7 @@ function OneTransaction({ address, id }: { address: string; id: string }) {
   const { value: t, refused } = reading.value
   const known = sight.known && live.value
   const seen = ofBoth(sight)
-  if (refused?.type.endsWith(':not-leading') && live.value) return <Elsewhere />
+  if (refused?.type?.endsWith(':not-leading') && live.value) return <Elsewhere />
   const crumb = <p class="crumb"><a href={link('contracts', { address })}>Contract <Name of={address} most={16} /></a></p>
   if (!t) return <>{crumb}<Sentence title="Transaction" database sight={seen} said={null} /></>
   const fate = fates[t.fate]

@@ -76,7 +76,7 @@ function saidOf(all: Log[]): Said {
   }
 }
 
-export function Logs() {
+export function Page() {
   const reading = useReading<{ logs: Log[] }>('v1/logs', {}, ['log.entry'])
   const sight = useSight(reading)
   const all = worstFirst(reading.value.value?.logs ?? [])

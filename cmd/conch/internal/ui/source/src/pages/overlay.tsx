@@ -61,11 +61,11 @@ function saidOf(n: Nodes): Said {
   return { tone: 'good', sign: '✓', text: `A leader is suggested in ${n.namespaces.length === 1 ? 'the one namespace' : `all ${n.namespaces.length} namespaces`}, and this node has ${near}`, more: `${leads.slice(0, 4).join(', ')}${leads.length > 4 ? ', …' : ''}. That is a hint: another node may name another one for a while.` }
 }
 
-export function Overlay() {
+export function Page() {
   const reading = useReading<Nodes>('v1/nodes', {}, ['gossip.leader', 'gossip.news'])
   const sight = useSight(reading)
   const { value: n, refused } = reading.value
-  if (refused?.type.endsWith(':no-gossip')) {
+  if (refused?.type?.endsWith(':no-gossip')) {
     return <section class="verdict calm"><span class="sign" aria-hidden="true">○</span><div><h1>This node is in no overlay</h1><p>Its configuration has no [gossip] table: docs/gossip.md says what that would give it.</p></div></section>
   }
   const known = sight.known
