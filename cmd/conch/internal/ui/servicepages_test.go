@@ -225,7 +225,7 @@ func TestWordsOfServicesAreTexts(t *testing.T) {
 			if name == "logs" {
 				hash = "#/logs"
 			}
-			js[bool](b, "location.hash = '"+hash+"'; true")
+			b.shows(hash)
 			b.until("the code point is drawn on "+name, "document.querySelector('main').innerText.includes('U+202E') && document.querySelector('h1')")
 			if js[bool](b, "document.querySelectorAll('img').length > 0 || /[\\u202e\\u2066]/.test(document.documentElement.outerHTML)") {
 				t.Errorf("%s has an image, or a code point that turns text around", name)
@@ -259,8 +259,7 @@ func TestAxeOnServices(t *testing.T) {
 				b.says("Not known")
 			}
 			for name, hash := range servicePages {
-				js[bool](b, "location.hash = '"+hash+"'; true")
-				b.until("its heading is there", "document.querySelector('h1') && !document.body.innerText.includes('asking the node')")
+				b.shows(hash)
 				for _, found := range b.axe() {
 					t.Errorf("%s, %s, %+v: %s", name, is, as, found)
 				}
@@ -271,6 +270,13 @@ func TestAxeOnServices(t *testing.T) {
 			b.close()
 		}
 	}
+}
+
+// shows goes to a view, and waits until it is drawn with what the node says.
+func (b *tab) shows(hash string) {
+	b.t.Helper()
+	js[bool](b, "location.hash = '"+hash+"'; new Promise((done) => setTimeout(() => done(true), 50))")
+	b.until("its heading is there", "document.querySelector('main h1, main h2') && !/asking the node|Loading this page/.test(document.body.innerText)")
 }
 
 // Pictures of these pages for people to look at.
@@ -294,8 +300,7 @@ func picturesOf(t *testing.T, n *node, as look, is, path string) {
 	b := open(t, n.URL+"/", as)
 	b.says("All 8 scopes are led")
 	for page, hash := range servicePages {
-		js[bool](b, "location.hash = '"+hash+"'; true")
-		b.until("its heading is there", "document.querySelector('h1') && !document.body.innerText.includes('asking the node')")
+		b.shows(hash)
 		if is == "stale" {
 			n.mute(true)
 			b.until("it is not known", "/^. not known/i.test(document.querySelector('main .state-edge .state')?.innerText ?? '')")

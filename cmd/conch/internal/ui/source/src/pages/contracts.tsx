@@ -1,5 +1,5 @@
 // Private contracts of this organisation's node: who coordinates, how far the members are, what is in flight, and what became of an intent.
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { link, view } from '../address'
 import { read, type Refusal } from '../api'
@@ -174,9 +174,18 @@ function One({ c, known }: { c: Contract; known: boolean }) {
         </div>
       </section>
       <Transactions key={c.address} c={c} known={known} ask={(d) => (deed.value = d)} />
-      {deed.value ? <Question deed={{ ...deed.value, may: known }} close={() => (deed.value = null)} /> : null}
+      <Ask of={deed} may={known} />
     </>
   )
+}
+
+/** Ask has the question of an action on the page, anew for each. */
+function Ask({ of, may }: { of: Signal<Deed | null>; may: boolean }) {
+  const deed = of.value
+  const close = () => {
+    if (of.value === deed) of.value = null // the one before closes late
+  }
+  return deed ? <Question key={deed.path} deed={{ ...deed, may }} close={close} /> : null
 }
 
 const namesOf = (c: Contract) => c.members.map((m) => m.name)
@@ -402,7 +411,7 @@ function OneTransaction({ address, id }: { address: string; id: string }) {
           {t.story.map((m, i) => <Step key={i} m={m} before={t.story[i - 1]} first={t.accepted_at} last={i === t.story.length - 1} among={c ? namesOf(c) : []} />)}
         </ol>
       </section>
-      {deed.value ? <Question deed={{ ...deed.value, may: known }} close={() => (deed.value = null)} /> : null}
+      <Ask of={deed} may={known} />
     </div>
   )
 }
