@@ -57,6 +57,8 @@ type node struct {
 	open             map[chan string]struct{}
 	opened           int
 	ended            chan struct{}
+	ledger           ledger
+	lost             string // paths that begin so are not answered
 }
 
 // newNode serves below a path, "/" or longer.
@@ -86,7 +88,17 @@ func newNode(t *testing.T, below string) *node {
 	api("GET /v1/history", n.history)
 	api("GET /v1/events", n.stream)
 	api("POST /v1/drain", n.drain)
-	n.Server = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(below, "/"), mux))
+	n.serveLedger(api)
+	n.Server = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(below, "/"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.mu.Lock()
+		lost := n.lost != "" && strings.HasPrefix(r.URL.Path, n.lost)
+		n.mu.Unlock()
+		if lost {
+			http.NotFound(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})))
 	t.Cleanup(func() {
 		close(n.ended)
 		n.Server.Close()

@@ -6,6 +6,7 @@ import { link, open, view } from './address'
 import { lockUp, operating } from './api'
 import { Events } from './events'
 import { HandOverDialog } from './handover'
+import { later } from './later'
 import { Leaders, OneScope } from './leaders'
 import { Login } from './login'
 import { verdictOf } from './model'
@@ -15,10 +16,15 @@ import { begin } from './stream'
 import { Name, span } from './text'
 import { Timeline } from './timeline'
 
+const Transactions = later(() => import('./pages/transactions'))
+const Files = later(() => import('./pages/files'))
+
 const pages: { path: string; title: string; key: string; draw: () => preact.JSX.Element }[] = [
   { path: 'leaders', title: 'Leaders', key: 'l', draw: () => <Leaders /> },
   { path: 'timeline', title: 'Timeline', key: 't', draw: () => <Timeline /> },
   { path: 'events', title: 'Events', key: 'e', draw: () => <Events /> },
+  { path: 'transactions', title: 'Transactions', key: 'x', draw: () => <Transactions /> },
+  { path: 'files', title: 'Files', key: 'f', draw: () => <Files /> },
 ]
 
 const help = signal(false)
