@@ -154,7 +154,7 @@ function OneScope({ scope }: { scope: string }) {
       {crumb}
       <section class={'panel one ' + (sight.known ? (leader ? 'good' : 'bad') : 'unknown')}>
         <div class="line"><h1><Name of={c.scope} most={48} /></h1><span class="right"><Mark known={sight.known} tone={leader ? 'good' : 'bad'} sign={leader ? '✓' : '✕'} word={leader ? 'can be written' : 'nobody leads'} /></span></div>
-        {sight.known ? null : <p class="warn">! Not known: {sight.why}. This was so before.</p>}
+        {sight.known || sight.asked ? null : <p class="warn">! Not known: {sight.why}. This was so before.</p>}
         <Facts all={[
           ['Leader', leader ? <Who of={leader} leads most={30} /> : 'nobody'],
           ['Version', <>{versionOf(c.version)}{c.leading ? null : <span class="faint">, {followed(c)}</span>}</>],

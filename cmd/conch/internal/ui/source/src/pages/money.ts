@@ -86,8 +86,9 @@ export interface News { id: string; version: number; fate: Fate; outcome: Outcom
 export function useDatabase<T>(path: string, query: Record<string, string | number | undefined>, pace: Pace): { reading: Reading<T>; sight: Sight } {
   const of: ReadonlySignal<Reading<T>> = useReading<T>(path, query, ['transaction'], pace)
   const sight = useSight(of)
-  if (live.value || how.value.is === 'connecting' || sight.asked) return { reading: of.value, sight }
-  return { reading: of.value, sight: { known: false, asked: false, since: how.value.since, why: how.value.why } }
+  const had = of.value.value !== null
+  if (live.value || how.value.is === 'connecting' || (sight.asked && !had)) return { reading: of.value, sight }
+  return { reading: of.value, sight: { known: false, asked: false, since: had ? how.value.since : 0, why: how.value.why } }
 }
 
 export interface Word { tone: Tone; sign: string; word: string }
@@ -155,7 +156,7 @@ export function verdictOf(all: Account[], age: (iso: string) => number): Said {
   if (alarmed.length) return { tone: 'bad', sign: '✕', text: `${of} ${alarmed.length === 1 ? 'needs' : 'need'} somebody: ${[...new Set(alarmed.flatMap((a) => a.alarms!.map((x) => plain(x.cause))))].join(', ')}`, more }
   if (held.length) return { tone: 'warn', sign: '!', text: `${of} ${held.length === 1 ? 'is' : 'are'} held up`, more }
   if (away.length) return { tone: 'warn', sign: '!', text: `Nothing is known to be in the way, and a chain does not answer`, more }
-  return { tone: 'good', sign: '✓', text: 'Nothing is in the way of any transaction', more }
+  return { tone: 'good', sign: '✓', text: all.every((a) => a.alarms) ? 'Nothing is in the way of any transaction' : 'Nothing is in the way, as far as this node knows', more }
 }
 
 export const ago = (ms: number) => (ms < 5000 ? 'just now' : `${span(ms)} ago`)

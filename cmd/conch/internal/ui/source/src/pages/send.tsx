@@ -138,12 +138,12 @@ function Fields({ account, accounts, newKey }: { account: string; accounts: Acco
   return (
     <>
       <label>From <select name="account">{accounts.map((a) => <option key={a.name} value={a.name} selected={a.name === account}>{plain(a.name)}, {plain(a.chain)}</option>)}</select></label>
-      <label>To <input name="to" {...text} placeholder="0x…; empty creates a contract" /></label>
+      <label>To <input name="to" {...text} placeholder="0x…, or none for a contract" /></label>
       <label>Value, in wei <input name="value" {...text} inputMode="numeric" placeholder="0" /></label>
       <label>Call <select value={kind.value} onChange={(e) => (kind.value = e.currentTarget.value as 'data' | 'function')}><option value="function">of a function</option><option value="data">as bytes</option></select></label>
       {kind.value === 'function' ? (
         <>
-          <label>Function <input name="function" {...text} placeholder="transfer(address,uint256); empty calls none" /></label>
+          <label>Function <input name="function" {...text} placeholder="transfer(address,uint256)" /></label>
           <label>Arguments, as JSON <input name="args" {...text} placeholder={'["0x…", "1000"]'} /></label>
         </>
       ) : <label>Data <input name="data" {...text} placeholder="0x…" /></label>}

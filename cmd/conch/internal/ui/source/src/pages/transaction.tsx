@@ -31,7 +31,7 @@ export function OneTransaction({ id }: { id: string }) {
       <p class="crumb"><a href={link('transactions')}>Transactions</a></p>
       <section class={'panel one ' + (known ? stateOf(t).tone : 'unknown')}>
         <div class="line"><h1><Name of={t.id} most={48} /></h1><span class="right"><Mark known={known} {...stateOf(t)} /></span></div>
-        {sight.known ? null : <p class="warn">! Not known: {sight.why}. This was so before.</p>}
+        {sight.known || sight.asked ? null : <p class="warn">! Not known: {sight.why}. This was so before.</p>}
         {t.why ? <p class="obstacle bad">✕ <Drawn text={t.why} /></p> : null}
         {t.outcome === 'reverted' ? <p class="obstacle bad">✕ Its call failed: {t.revert?.reason ? <><Drawn text={t.revert.reason} /> (replayed on the state after block {t.revert.replayed_at})</> : <>the reason is not known{t.revert?.unknown ? <>: <Drawn text={t.revert.unknown} /></> : null}</>}</p> : null}
         <Facts all={facts(t)} />
@@ -56,7 +56,7 @@ function facts(t: Detailed): [string, ComponentChildren][] {
   const bytes = (t.data.length - 2) / 2
   return [
     ['Account', <><a href={link('transactions', { account: t.account })}><Name of={t.account} /></a> <span class="faint">on <Name of={t.chain} /></span></>],
-    ['To', t.to ? <><Name of={t.to} most={24} /> <Copy text={t.to}>Copy</Copy></> : 'creates a contract'],
+    ['To', t.to ? <><Name of={t.to} most={20} /> <Copy text={t.to}>Copy</Copy></> : 'creates a contract'],
     ['Value', <span title={exact(t.value)}>{amount(t.value)}</span>],
     ['Data', bytes > 0 ? <>{bytes.toLocaleString('en')} {bytes === 1 ? 'byte' : 'bytes'}, <span class="name">{t.data.slice(0, 10)}{bytes > 4 ? '…' : ''}</span> <Copy text={t.data}>Copy</Copy></> : 'none'],
     ['Offers', <>{t.speed}{t.max_fee ? <span title={exact(t.max_fee)}>, at most {amount(t.max_fee)} for a unit of gas</span> : null}{t.valid_until ? <>, until <Instant at={t.valid_until} dated /></> : null}{t.last_block ? `, until block ${t.last_block.toLocaleString('en')}` : ''}</>],

@@ -48,10 +48,11 @@ function AccountCard({ a, known }: { a: Account; known: boolean }) {
   const row = rows.value.find((r) => r.scope === a.scope)
   const led = live.value && row && row.state !== 'nobody' && row.state !== 'released'
   const bad = (a.alarms?.length ?? 0) > 0
-  const tone = !known ? 'unknown' : bad ? 'bad' : a.waiting_for ? 'warn' : 'good'
+  const elsewhere = a.alarms === null // it is led by another node, which alone knows its alarms
+  const tone = !known ? 'unknown' : bad ? 'bad' : a.waiting_for ? 'warn' : elsewhere ? 'calm' : 'good'
   return (
     <li class={'card ' + tone}>
-      <div class="line"><h2><Name of={a.name} most={26} /></h2><Mark known={known} tone={tone} sign={bad ? '✕' : a.waiting_for ? '!' : '✓'} word={bad ? 'needs somebody' : a.waiting_for ? 'held up' : 'nothing in the way'} /></div>
+      <div class="line"><h2><Name of={a.name} most={26} /></h2><Mark known={known} tone={tone} sign={bad ? '✕' : a.waiting_for ? '!' : elsewhere ? '○' : '✓'} word={bad ? 'needs somebody' : a.waiting_for ? 'held up' : elsewhere ? 'led elsewhere' : 'nothing in the way'} /></div>
       <div class="line small faint"><span><Name of={a.address} most={20} /></span><span class="right"><Name of={a.chain} most={16} /></span></div>
       <dl class="short">
         <div><dt>Has</dt><dd title={exact(a.balance)}>{a.balance === null ? 'not known' : amount(a.balance)}</dd></div>
@@ -70,7 +71,7 @@ function AccountCard({ a, known }: { a: Account; known: boolean }) {
         <p class="obstacle" key={x.cause + x.nonce + x.intent}><b class="bad">✕ <Drawn text={x.cause} /></b> for {span(age(x.since))}{x.nonce !== undefined ? `, nonce ${x.nonce}` : ''}: <Drawn text={x.means} />{x.error ? <>. “<Drawn text={x.error} />”</> : null}. <b>What to do:</b> <Drawn text={x.remedy} />.
           {x.intent ? <> <a href={link('transactions/t', { id: x.intent })}>Its transaction</a></> : null}</p>
       ))}
-      {known && a.alarms === null ? <p class="small faint">Its alarms are known to the node that leads it.</p> : null}
+      {known && elsewhere ? <p class="small faint">Its alarms are known to the node that leads it.</p> : null}
       <div class="line foot">
         <span class="small">{!live.value ? <span class="faint">sent by: not known now</span> : led ? <>sent by <Holder of={row.holder} most={16} /></> : a.leads ? 'sent by this node' : row ? <a href={link('leaders/s', { scope: a.scope })} class="bad">✕ nobody sends</a> : <span class="faint">no node has led it yet</span>}</span>
         <Send account={a.name} />
@@ -136,7 +137,7 @@ function List({ accounts }: { accounts: Account[] }) {
     <>
       <div class="line title"><h2>Newest transactions</h2>{sight.known || sight.asked ? null : <span class="warn">! what has happened since is not known now{reading.refused?.status ? `: ${reading.refused.message}` : ''}</span>}</div>
       <Filters f={f} accounts={accounts} />
-      {sight.asked ? <p class="panel faint">Asking the node…</p> : all.length === 0 ? (
+      {sight.asked && !reading.value ? <p class="panel faint">Asking the node…</p> : all.length === 0 ? (
         <p class="panel faint">{!reading.value ? 'None was read yet.' : filtered ? 'No transaction is like that. A nonce or a key is looked for in one account: choose it.' : 'No transaction yet. Send one from here, or: conch tx send --help'}</p>
       ) : (
         <div class={'panel dense transactions' + (sight.known ? '' : ' old')}>
@@ -165,7 +166,7 @@ const isID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 function Filters({ f, accounts }: { f: Filter; accounts: Account[] }) {
   const find = (text: string) => (isID.test(text.trim()) ? open('transactions/t', { id: text.trim() }) : set({ find: text }))
   return (
-    <div class="tools">
+    <div class="tools finds">
       <input type="search" id="filter" placeholder="ID, hash, receiver, nonce or key" aria-label="Find by ID, hash, receiver, nonce or key" value={f.find} onChange={(e) => find(e.currentTarget.value)} />
       <select aria-label="Account" value={f.account} onChange={(e) => set({ account: e.currentTarget.value })}>
         <option value="">every account</option>
