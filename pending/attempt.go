@@ -20,6 +20,7 @@ type Backlog struct {
 	Next      uint64    // one more than the highest nonce ever stored; 0: none was
 	Queued    int       // intents without a slot, put off or not; a store may stop counting
 	InFlight  int       // slots that are in no block
+	Gaps      int       // of those, slots without an intent, which a transaction that does nothing fills
 	InBlock   int       // slots that are in a block and not final
 	Oldest    time.Time // when the oldest intent that is in no block was accepted; zero: there is none
 	Hold      Hold      // why no intent gets a slot, if that is known

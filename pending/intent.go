@@ -183,4 +183,5 @@ type Record struct {
 	Left    time.Duration // from Queue, as in Deadline
 
 	HoldSince time.Time // since when, if the store keeps that
+	Changed   time.Time // when the state of its slot was last stored; zero if it has none
 }

@@ -322,6 +322,9 @@ func (s *Memory) record(r *Record) Record {
 	} else {
 		one.Refusal = Refusal{}
 	}
+	if slot := s.slotOf(r); slot != nil {
+		one.Changed = slot.at
+	}
 	return one
 }
 

@@ -40,6 +40,9 @@ func (s *Memory) Backlog(_ context.Context, account chain.Account) (b Backlog, e
 			b.InBlock++
 		default:
 			b.InFlight++
+			if one.Intent == nil {
+				b.Gaps++
+			}
 		}
 	}
 	for _, r := range s.intents {

@@ -42,7 +42,7 @@ func theBacklogIsCounted(t *testing.T, f Fixture) {
 	is := func(when, want string, oldest *pending.Intent) {
 		t.Helper()
 		b, err := f.Store.Backlog(t.Context(), Account)
-		got := fmt.Sprint("next ", b.Next, ", queued ", b.Queued, ", in flight ", b.InFlight, ", in block ", b.InBlock, ", held ", b.Hold.Why)
+		got := fmt.Sprint("next ", b.Next, ", queued ", b.Queued, ", in flight ", b.InFlight, ", gaps ", b.Gaps, ", in block ", b.InBlock, ", held ", b.Hold.Why)
 		if err != nil || got != want {
 			t.Errorf("%s: got %s, %v, want %s", when, got, err, want)
 		}
@@ -50,33 +50,61 @@ func theBacklogIsCounted(t *testing.T, f Fixture) {
 			t.Errorf("%s: the oldest is of %v, want %+v", when, b.Oldest, oldest)
 		}
 	}
-	is("nothing", "next 0, queued 0, in flight 0, in block 0, held ", nil)
+	is("nothing", "next 0, queued 0, in flight 0, gaps 0, in block 0, held ", nil)
 	var all []*pending.Intent
 	for n := range 5 {
 		in := f.accept(t, fmt.Sprint(n), n)
 		all = append(all, &in)
 	}
-	is("all wait", "next 0, queued 5, in flight 0, in block 0, held ", all[0])
+	is("all wait", "next 0, queued 5, in flight 0, gaps 0, in block 0, held ", all[0])
 	f.write(t, pending.Batch{
 		New:  []pending.Slot{slot(7, &all[0].ID), slot(8, &all[1].ID), slot(9, &all[2].ID)},
 		Hold: &pending.Hold{Intent: all[3].ID, Why: "poor"},
 		Held: []pending.Held{{Intent: all[3].ID, Refusal: pending.Refusal{Cause: pending.Funds, Why: "poor", Times: 1}, Pause: time.Minute}},
 	})
-	is("three have nonces", "next 10, queued 2, in flight 3, in block 0, held poor", all[0])
+	is("three have nonces", "next 10, queued 2, in flight 3, gaps 0, in block 0, held poor", all[0])
 	inBlock := pending.Change{Index: 8, Status: pending.InBlock, Hash: "8a", Block: chain.Block{Number: 3, Hash: "b3"}}
 	f.write(t, pending.Batch{Changes: []pending.Change{final(7, pending.Finalized, pending.Done), inBlock}})
-	is("one is final, one is in a block", "next 10, queued 2, in flight 1, in block 1, held poor", all[2])
+	is("one is final, one is in a block", "next 10, queued 2, in flight 1, gaps 0, in block 1, held poor", all[2])
 	inBlock.Index, inBlock.Hash = 9, "9a"
 	f.write(t, pending.Batch{Changes: []pending.Change{inBlock}, Hold: &pending.Hold{}})
-	is("none is in flight", "next 10, queued 2, in flight 0, in block 2, held ", all[3])
+	is("none is in flight", "next 10, queued 2, in flight 0, gaps 0, in block 2, held ", all[3])
 	if err := f.Store.Cancel(t.Context(), all[3].ID); err != nil {
 		t.Fatal(err)
 	}
-	is("one is cancelled", "next 10, queued 1, in flight 0, in block 2, held ", all[4])
+	is("one is cancelled", "next 10, queued 1, in flight 0, gaps 0, in block 2, held ", all[4])
 	f.write(t, pending.Batch{Rejects: []pending.Hold{{Intent: all[4].ID, Why: "no"}}, Changes: []pending.Change{
 		final(8, pending.Finalized, pending.Done), {Index: 9, Status: pending.Retracted, Hash: "9a"},
 	}})
-	is("one has left its block", "next 10, queued 0, in flight 1, in block 0, held ", all[2])
+	is("one has left its block", "next 10, queued 0, in flight 1, gaps 0, in block 0, held ", all[2])
 	f.write(t, pending.Batch{Changes: []pending.Change{final(9, pending.Finalized, pending.Done)}})
-	is("all have ended", "next 10, queued 0, in flight 0, in block 0, held ", nil)
+	is("all have ended", "next 10, queued 0, in flight 0, gaps 0, in block 0, held ", nil)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(10, nil)}})
+	is("a gap is filled", "next 11, queued 0, in flight 1, gaps 1, in block 0, held ", nil)
+	inBlock.Index, inBlock.Hash = 10, "10a"
+	f.write(t, pending.Batch{Changes: []pending.Change{inBlock}})
+	is("what fills it is in a block", "next 11, queued 0, in flight 0, gaps 0, in block 1, held ", nil)
+}
+
+// When the state of a slot was stored is told with its intent; one that has no slot has no such time.
+func theLastChangeIsDated(t *testing.T, f Fixture) {
+	in := f.accept(t, "k", 1)
+	changed := func() time.Time {
+		t.Helper()
+		r, err := f.Store.Get(t.Context(), in.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Changed
+	}
+	if at := changed(); !at.IsZero() {
+		t.Errorf("without a slot it was changed at %v", at)
+	}
+	f.write(t, pending.Batch{New: []pending.Slot{slot(4, &in.ID)}})
+	first := changed()
+	f.write(t, pending.Batch{Changes: []pending.Change{final(4, pending.Finalized, pending.Done)}})
+	last := changed()
+	if first.Before(in.Created) || last.Before(first) || first.IsZero() {
+		t.Errorf("accepted at %v, changed at %v and at %v: want them in this order", in.Created, first, last)
+	}
 }

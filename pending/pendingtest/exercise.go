@@ -90,6 +90,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"WhatIsTold":                  whatIsTold,
 		"AttemptsAreTold":             attemptsAreTold,
 		"TheBacklogIsCounted":         theBacklogIsCounted,
+		"TheLastChangeIsDated":        theLastChangeIsDated,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

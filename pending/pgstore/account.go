@@ -41,18 +41,19 @@ func (s *Store) Backlog(ctx context.Context, account chain.Account) (b pending.B
 	batch.Queue(`
 		SELECT coalesce((SELECT nonce + 1 FROM conch.pending_transactions WHERE chain = $1 AND account = $2 ORDER BY nonce DESC LIMIT 1), 0),
 		       (SELECT count(*) FROM (SELECT`+of+`waits LIMIT $3) w) + (SELECT count(*) FROM (SELECT`+of+`put_off LIMIT $3) p),
-		       t.flight, t.block,
+		       t.flight, t.gaps, t.block,
 		       least((SELECT created_at`+of+`waits ORDER BY seq LIMIT 1), (SELECT created_at`+of+`put_off ORDER BY seq LIMIT 1),
 		             (SELECT created_at FROM conch.intents WHERE id = (SELECT intent FROM conch.pending_transactions
 		                      WHERE `+open+` AND block_hash IS NULL AND intent IS NOT NULL ORDER BY nonce LIMIT 1))),
 		       h.intent, coalesce(h.why, ''), h.since
-		  FROM (SELECT count(*) FILTER (WHERE block_hash IS NULL) AS flight, count(*) FILTER (WHERE block_hash IS NOT NULL) AS block
+		  FROM (SELECT count(*) FILTER (WHERE block_hash IS NULL) AS flight, count(*) FILTER (WHERE block_hash IS NULL AND intent IS NULL) AS gaps,
+		               count(*) FILTER (WHERE block_hash IS NOT NULL) AS block
 		          FROM conch.pending_transactions WHERE `+open+`) t
 		  LEFT JOIN conch.pending_holds h ON h.chain = $1 AND h.account = $2 AND h.why <> ''`, s.cfg.Chain, []byte(account), mostQueued).QueryRow(func(row pgx.Row) error {
 		var next int64
 		var oldest, since *time.Time
 		var intent pgtype.UUID
-		if err := row.Scan(&next, &b.Queued, &b.InFlight, &b.InBlock, &oldest, &intent, &b.Hold.Why, &since); err != nil {
+		if err := row.Scan(&next, &b.Queued, &b.InFlight, &b.Gaps, &b.InBlock, &oldest, &intent, &b.Hold.Why, &since); err != nil {
 			return err
 		}
 		b.Next, b.Hold.Intent = uint64(next), intent.Bytes

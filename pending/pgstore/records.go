@@ -29,7 +29,8 @@ func records(where string, last int) string {
 }
 
 const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.token, i.created_at,
-       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed, t.witnesses, t.waits, coalesce(t.version, i.version), i.space, i.speed, i.max_fee, i.last_block, i.valid_until`
+       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed, t.witnesses, t.waits, coalesce(t.version, i.version), i.space, i.speed, i.max_fee, i.last_block, i.valid_until,
+       t.updated_at`
 
 func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordWith(row) }
 
@@ -51,12 +52,13 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	var since *time.Time
 	var last refusal
 	var how terms
+	var changed *time.Time
 	columns := []any{
 		&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &r.Token, &at,
 		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed,
 		&witnesses, &waits, &version, &r.Space,
 	}
-	columns = append(append(columns, how.columns()...), &heldBy, &held, &since)
+	columns = append(append(columns, how.columns()...), &changed, &heldBy, &held, &since)
 	columns = append(append(columns, last.columns()...), &r.Late, &seq)
 	if err = row.Scan(append(columns, after...)...); err != nil {
 		return r, err
@@ -73,6 +75,9 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 		copy(r.Last.Witnesses[:], witnesses)
 	} else {
 		err = r.Fate.UnmarshalText([]byte(fate))
+	}
+	if changed != nil {
+		r.Changed = *changed
 	}
 	if held != nil {
 		r.Hold, r.HoldSince = pending.Hold{Intent: heldBy.Bytes, Why: *held}, *since

@@ -59,6 +59,8 @@ type node struct {
 	open             map[chan string]struct{}
 	opened           int
 	ended            chan struct{}
+	ledger           ledger
+	lost             string // paths that begin so are not answered
 }
 
 // newNode serves below a path, "/" or longer.
@@ -89,7 +91,17 @@ func newNode(t *testing.T, below string) *node {
 	api("GET /v1/events", n.stream)
 	api("POST /v1/drain", n.drain)
 	api("/v1/", n.service)
-	n.Server = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(below, "/"), mux))
+	n.serveLedger(api)
+	n.Server = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(below, "/"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.mu.Lock()
+		lost := n.lost != "" && strings.HasPrefix(r.URL.Path, n.lost)
+		n.mu.Unlock()
+		if lost {
+			http.NotFound(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})))
 	t.Cleanup(func() {
 		close(n.ended)
 		n.Server.Close()

@@ -18,6 +18,8 @@ import (
 
 // collection is the scopes whose files this node has.
 type collection interface {
+	// Scopes returns the names of all, in order.
+	Scopes() []string
 	// Scope returns nil for an unknown scope.
 	Scope(scope string) data
 	// Peers serves the other nodes of a known scope.
@@ -88,6 +90,9 @@ type notLeadingError struct{ Holder string }
 func (e *notLeadingError) Error() string { return "this node does not lead the files" }
 
 const (
+	pathAll     = "/v1/files"
+	pathCatalog = "/v1/catalog"
+
 	pathFiles = "/v1/files/{scope}"
 	pathFile  = pathFiles + "/{name...}"
 	pathPeers = "/v1/sync/{scope}/{rest...}"
@@ -109,6 +114,8 @@ type api struct {
 func (a *api) routes() []web.Route {
 	const unbounded = -1
 	return []web.Route{
+		{Method: http.MethodGet, Path: pathAll, Serve: a.getScopes},
+		{Method: http.MethodGet, Path: pathCatalog, Query: []string{"scope", "q", "after", "limit"}, Serve: a.getNamedCatalog},
 		{Method: http.MethodGet, Path: pathFiles, Serve: a.getCatalog},
 		{Method: http.MethodGet, Path: pathFile, Serve: a.getFile},
 		{Method: http.MethodPut, Path: pathFile, Needs: web.ToOperate, Body: unbounded, Query: []string{"copies"}, Serve: a.putFile},
@@ -117,8 +124,9 @@ func (a *api) routes() []web.Route {
 	}
 }
 
-func (a *api) data(r *http.Request) (data, error) {
-	scope := r.PathValue("scope")
+func (a *api) data(r *http.Request) (data, error) { return a.dataOf(r.PathValue("scope")) }
+
+func (a *api) dataOf(scope string) (data, error) {
 	if f := a.files.Scope(scope); f != nil {
 		return f, nil
 	}

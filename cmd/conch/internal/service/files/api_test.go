@@ -22,6 +22,7 @@ const toFiles = "/v1/files/"
 // made is fake file data, which tests prepare.
 type made struct {
 	catalog Catalog
+	scopes  []string
 	broken  error // of reads, at their first byte
 	half    bool  // reads fail after two bytes
 	err     error // of writes
@@ -32,11 +33,13 @@ type made struct {
 }
 
 func newMade() *made {
-	return &made{catalog: Catalog{
+	return &made{scopes: []string{"data"}, catalog: Catalog{
 		Version: Version{Epoch: 7, Seq: 3}, Leading: true, Holder: "node-1", AsOf: time.Unix(9, 0),
 		Files: []Entry{{Name: "b", Size: 2}, {Name: "a/c", Size: 5}}, Peers: map[string]Version{"node-2": {Epoch: 7, Seq: 2}},
 	}}
 }
+
+func (c *made) Scopes() []string { return c.scopes }
 
 func (c *made) Scope(scope string) data {
 	if scope != "data" {
@@ -132,13 +135,27 @@ type exchange = webtest.Exchange[*world]
 
 // Each route gives each of its documented answers, and no other.
 func TestAnswers(t *testing.T) {
-	ours := func(operation string) bool { return strings.Contains(operation, toFiles) }
+	ours := func(operation string) bool {
+		return strings.Contains(operation, "/v1/files") || strings.Contains(operation, "/v1/catalog")
+	}
 	webtest.Answers(t, webtest.Read(t, openAPI), fileAnswers, ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.site(t).API() })
 }
 
 func refuses(err error) func(*world) { return func(w *world) { w.files.err = err } }
 
+const toCatalog = "GET /v1/catalog?scope=data"
+
 var fileAnswers = []exchange{
+	{Name: "all scopes", Ask: "GET /v1/files", Status: 200, Want: `{"scopes":[{"scope":"data","version":{"epoch":7,"seq":3},"leading":true,"holder":"node-1","as_of":"1970-01-01T00:00:09Z","files":2,"bytes":7,"peers":{"node-2":{"epoch":7,"seq":2}}}]}`},
+	{Name: "no scope", Given: func(w *world) { w.files.scopes = nil }, Ask: "GET /v1/files", Status: 200, Want: `{"scopes":[]}`},
+	{Name: "a scope that a reload has removed", Given: func(w *world) { w.files.scopes = []string{"data", "gone"} }, Ask: "GET /v1/files", Status: 200, Want: `"scopes":[{"scope":"data"`},
+	{Name: "a catalog", Ask: toCatalog, Status: 200, Want: `{"scope":"data","version":{"epoch":7,"seq":3},"leading":true,"holder":"node-1","found":2,"files":[{"name":"a/c","size":5},{"name":"b","size":2}],"next":null}`},
+	{Name: "a part of a catalog", Ask: toCatalog + "&limit=1", Status: 200, Want: `"found":2,"files":[{"name":"a/c","size":5}],"next":"a/c"`},
+	{Name: "the next part", Ask: toCatalog + "&limit=1&after=a/c", Status: 200, Want: `"found":2,"files":[{"name":"b","size":2}],"next":null`},
+	{Name: "some of a catalog", Ask: toCatalog + "&q=A/", Status: 200, Want: `"found":1,"files":[{"name":"a/c","size":5}],"next":null`},
+	{Name: "no limit", Ask: toCatalog + "&limit=0", Status: 400, Want: `"field":"limit"`},
+	{Name: "no scope in the query", Ask: "GET /v1/catalog", Status: 404, Want: "no-files"},
+	{Name: "unknown scope", Ask: "GET /v1/catalog?scope=other", Status: 404, Want: "no-files"},
 	{Name: "all", Ask: "GET /v1/files/data", Status: 200, Want: `{"version":{"epoch":7,"seq":3},"leading":true,"holder":"node-1","files":[{"name":"a/c","size":5},{"name":"b","size":2}],"peers":{"node-2":{"epoch":7,"seq":2}}}`},
 	{Name: "when", Ask: "GET /v1/files/data", Status: 200, Want: `"as_of":"1970-01-01T00:00:09Z"`},
 	{Name: "unknown scope", Ask: "GET /v1/files/other", Status: 404, Want: "no-files"},

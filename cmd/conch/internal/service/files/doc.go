@@ -5,6 +5,7 @@
 //	service.go  the service, and the work of its roles
 //	cabinet.go  the folders of this node, one for each scope
 //	api.go      /v1/files for callers, /v1/sync for the other nodes
+//	overview.go what nodes hold, and a part of a catalog, for people
 //	metrics.go  conch_files*
 //
 // # What can fail, and what happens

@@ -13,6 +13,19 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
+// Scopes implements collection.
+func (c *cabinet) Scopes() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for scope, d := range c.drawers {
+		if d.wanted {
+			all = append(all, scope)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // Scope implements collection.
 func (c *cabinet) Scope(scope string) data {
 	if m := c.find(scope); m != nil {

@@ -21,6 +21,7 @@ type AccountView struct {
 	Name      string     `json:"name"`
 	Chain     string     `json:"chain"`
 	Address   string     `json:"address"`
+	Scope     string     `json:"scope"`             // whose leader sends from it
 	Leads     bool       `json:"leads"`             // this node sends from it
 	Balance   *string    `json:"balance"`           // this and the next three are null while no endpoint says
 	Nonce     *uint64    `json:"nonce"`             // the next one, by the chain
@@ -31,8 +32,37 @@ type AccountView struct {
 	Queued    int        `json:"queued"`
 	InFlight  int        `json:"in_flight"`
 	InBlock   int        `json:"in_block"`
+	Gaps      int        `json:"gaps"`      // of those in flight, nonces without a transaction
 	OldestAt  *time.Time `json:"oldest_at"` // null unless something is in no block
 	Waits     *Waiting   `json:"waiting_for"`
+	Alarms    []Alarm    `json:"alarms"` // null on a node that does not lead it
+}
+
+// Alarm is why an account needs somebody.
+type Alarm struct {
+	Cause  string    `json:"cause"`
+	Means  string    `json:"means"`
+	Remedy string    `json:"remedy"`
+	Since  time.Time `json:"since"`
+	Nonce  *uint64   `json:"nonce,omitempty"`
+	Intent string    `json:"intent,omitempty"`
+	Error  string    `json:"error,omitempty"` // other people's words
+}
+
+// alarms returns those of an account that this node leads.
+func (ts *transactions) alarms(id accountID) []Alarm {
+	all := []Alarm{}
+	for _, r := range ts.alarmsOf(id) {
+		one := Alarm{Cause: r.Cause.String(), Means: meaning[r.Cause], Remedy: remedy[r.Cause], Since: r.since.UTC(), Error: fmt.Sprintf(harmless, cli.Inert(r.Why))}
+		if !r.Whole {
+			one.Nonce = &r.Index
+		}
+		if r.Intent != (pending.ID{}) {
+			one.Intent = idText(r.Intent)
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // standings finds out how accounts stand at their chains. It keeps nothing: what was is not shown as what is.
@@ -67,7 +97,10 @@ func (ts *transactions) view(ctx context.Context, accounts []Account) ([]Account
 	all, byChain := make([]AccountView, len(accounts)), map[Chain][]int{}
 	for i, a := range accounts {
 		byChain[a.Chain] = append(byChain[a.Chain], i)
-		all[i] = AccountView{Name: a.Name, Chain: a.Chain.ID(), Address: a.Address.String(), Leads: ts.managers.leads(a.id())}
+		all[i] = AccountView{Name: a.Name, Chain: a.Chain.ID(), Address: a.Address.String(), Scope: a.Scope, Leads: ts.managers.leads(a.id())}
+		if all[i].Leads {
+			all[i].Alarms = ts.alarms(a.id())
+		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
@@ -87,7 +120,7 @@ func (ts *transactions) view(ctx context.Context, accounts []Account) ([]Account
 			return nil, err
 		}
 		next[i] = b.Next
-		all[i].Queued, all[i].InFlight, all[i].InBlock, all[i].Waits = b.Queued, b.InFlight, b.InBlock, held(b)
+		all[i].Queued, all[i].InFlight, all[i].InBlock, all[i].Gaps, all[i].Waits = b.Queued, b.InFlight, b.InBlock, b.Gaps, held(b)
 		if !b.Oldest.IsZero() {
 			all[i].OldestAt = new(b.Oldest.UTC())
 		}

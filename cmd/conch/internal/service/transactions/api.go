@@ -40,13 +40,14 @@ type api struct {
 	batches      chan struct{} // has an element for each batch being taken
 	news         *news
 	webhooks     *webhooks
+	series       *series
 	over         context.Context // ends with the node
 	patience     time.Duration   // how long one request waits for the database
 }
 
 func newAPI(s *service, log *slog.Logger) *api {
 	a := &api{
-		transactions: s.transactions, log: log, news: s.news, webhooks: s.webhooks, over: s.frame.Over, patience: webPatience,
+		transactions: s.transactions, log: log, news: s.news, webhooks: s.webhooks, series: s.series, over: s.frame.Over, patience: webPatience,
 		lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), lookups: make(chan struct{}, mostLookups), batches: make(chan struct{}, mostBatches),
 	}
 	if a.over == nil {
@@ -64,6 +65,7 @@ func (a *api) routes() []web.Route {
 		{Method: http.MethodGet, Path: one, Query: []string{"wait", "until", "version"}, Serve: a.getTransaction},
 		{Method: http.MethodGet, Path: one + "/attempts", Serve: a.getAttempts},
 		{Method: http.MethodPost, Path: one + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
+		{Method: http.MethodGet, Path: pathSeries, Query: []string{"name", "account", "since"}, Serve: a.getSeries},
 		{Method: http.MethodGet, Path: pathAccounts, Serve: a.getAccounts},
 		{Method: http.MethodGet, Path: pathAccounts + "/{account}", Serve: a.getAccount},
 	}...)

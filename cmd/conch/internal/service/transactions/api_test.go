@@ -31,7 +31,7 @@ const (
 )
 
 // payerAccount is the account of the tests.
-var payerAccount = Account{Name: "payer", Address: chain.Account(strings.Repeat("\x01", 20)), Chain: Chain{Kind: KindEVM, ChainID: 1}}
+var payerAccount = Account{Name: "payer", Address: chain.Account(strings.Repeat("\x01", 20)), Chain: Chain{Kind: KindEVM, ChainID: 1}, Scope: "pending:evm:1:payer"}
 
 // fakeStore is the store of a chain with two transactions.
 type fakeStore struct {
@@ -45,6 +45,8 @@ type fakeStore struct {
 	looks int // calls of Get
 	asked []pending.Intent
 	lists []pending.Filter
+
+	counts []pending.Count
 }
 
 func newFakeStore() *fakeStore {
@@ -52,7 +54,7 @@ func newFakeStore() *fakeStore {
 	return &fakeStore{kept: map[pending.ID]pending.Record{
 		first: {
 			Intent: pending.Intent{ID: first, Account: payerAccount.Address, Key: "k", Call: chain.Call{Value: big.NewInt(5)}, Creator: "node-1", Token: "others", Created: time.Unix(1, 0)},
-			Fate:   pending.Done, Index: &nonce, Version: 9, Place: 48,
+			Fate:   pending.Done, Index: &nonce, Version: 9, Place: 48, Changed: time.Unix(7, 0),
 			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Witnesses: [2]string{"https://a", "https://b"}},
 		},
 		second: {
@@ -133,7 +135,11 @@ func (*fakeStore) Unfinished(context.Context, chain.Account, string, []byte) ([]
 	return nil, nil
 }
 
-func (*fakeStore) Counts(context.Context) ([]pending.Count, error) { return nil, nil }
+func (f *fakeStore) Counts(ctx context.Context) ([]pending.Count, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.counts, f.ready(ctx)
+}
 
 // world is an API over a fake store.
 type world struct {
@@ -208,9 +214,9 @@ type exchange = webtest.Exchange[*world]
 // Each route gives every answer that is documented, and no other.
 func TestAnswers(t *testing.T) {
 	ours := func(operation string) bool {
-		return strings.Contains(operation, pathTransactions) || strings.Contains(operation, pathAccounts)
+		return strings.Contains(operation, pathTransactions) || strings.Contains(operation, pathAccounts) || strings.Contains(operation, pathSeries)
 	}
-	webtest.Answers(t, webtest.Read(t, openAPI), slices.Concat(transactionAnswers, policyAnswers, batchAnswers, wishAnswers, dryAnswers), ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
+	webtest.Answers(t, webtest.Read(t, openAPI), slices.Concat(transactionAnswers, policyAnswers, batchAnswers, wishAnswers, dryAnswers, seriesAnswers), ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
 }
 
 func databaseAway(w *world)   { w.store.err = webtest.ErrAway }
@@ -262,14 +268,14 @@ var transactionAnswers = []exchange{
 	{Name: "too many callers", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 	{Name: "the database hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
 
-	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","version":9,"account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","outcome":"succeeded","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z","speed":"normal","receipt":{"status":"succeeded","gas_used":21000,"effective_gas_price":"7","fee":"147000","contract_address":null,"logs":[],"logs_cut":false,"log_count":0,"witnesses":["https://a","https://b"]},"attempts":[{"hash":"0xaa","nonce":3,"max_fee":"9","max_tip":"1","gas":30000,"filler":false,"signed_at":"1970-01-01T00:00:05Z","in_block":false},{"hash":"0xab","nonce":3,"max_fee":"12","max_tip":null,"gas":30000,"filler":false,"signed_at":"1970-01-01T00:00:06Z","in_block":true}]}`},
+	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","version":9,"account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","outcome":"succeeded","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z","changed_at":"1970-01-01T00:00:07Z","speed":"normal","receipt":{"status":"succeeded","gas_used":21000,"effective_gas_price":"7","fee":"147000","contract_address":null,"logs":[],"logs_cut":false,"log_count":0,"witnesses":["https://a","https://b"]},"attempts":[{"hash":"0xaa","nonce":3,"max_fee":"9","max_tip":"1","gas":30000,"filler":false,"signed_at":"1970-01-01T00:00:05Z","in_block":false},{"hash":"0xab","nonce":3,"max_fee":"12","max_tip":null,"gas":30000,"filler":false,"signed_at":"1970-01-01T00:00:06Z","in_block":true}]}`},
 	{Name: "one in a block, of which no endpoint can say", Given: func(w *world) { w.receipts.err = errors.New("a\x1b[2J is away") }, Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `"receipt":null,"receipt_unknown":"a\\u001b[2J is away","attempts":[{`},
 	{Name: "one with a contract and logs", Given: (*world).hasLogs, Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `"contract_address":"0x0202020202020202020202020202020202020202","logs":[{"address":"0x03","topics":["0x04"],"data":"0x05"}],"logs_cut":false,"log_count":1`},
 	{Name: "one with more logs than are shown", Given: (*world).hasManyLogs, Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `"logs":[],"logs_cut":true,"log_count":2`},
 	{Name: "one that has reverted has its receipt too", Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"receipt":{"status":"reverted",`},
 	{Name: "one without a block", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"receipt":null,"attempts":[]}`},
 	{Name: "one that a node does not take", Given: (*world).isRefused, Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"in_block":false,"error":"not accepted: https://a: no\\u202e"}]}`},
-	{Name: "one in a list", Ask: "GET " + toTX, Status: 200, Want: `"created_at":"1970-01-01T00:00:01Z","speed":"normal"}]`},
+	{Name: "one in a list", Ask: "GET " + toTX, Status: 200, Want: `"created_at":"1970-01-01T00:00:01Z","changed_at":"1970-01-01T00:00:07Z","speed":"normal"}]`},
 	{Name: "one without a nonce", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
 	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"waiting_for":{"reason":"behind transaction ` + firstID + `: it cannot pay","intent":"` + firstID + `","since":"1970-01-01T00:00:03Z"},"nonce":null,"hash":null,"block":null,"witnesses":null`},
 	{Name: "one that has not ended", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"fate":"queued","outcome":null`},

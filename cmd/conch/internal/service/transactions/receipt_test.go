@@ -20,9 +20,9 @@ import (
 const toAccounts = "/v1/accounts"
 
 // payerStands is the account of the tests, as it stands.
-var payerStands = `{"name":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","leads":false,"balance":"1000000000000000000000","nonce":3,"next_nonce":4,` +
-	`"block":{"number":12,"hash":"0xee"},"by":"https://a","queued":2,"in_flight":1,"in_block":1,"oldest_at":"1970-01-01T00:00:02Z",` +
-	`"waiting_for":{"reason":"behind transaction ` + firstID + `: it cannot pay","intent":"` + firstID + `","since":"1970-01-01T00:00:03Z"}}`
+var payerStands = `{"name":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","scope":"pending:evm:1:payer","leads":false,"balance":"1000000000000000000000","nonce":3,"next_nonce":4,` +
+	`"block":{"number":12,"hash":"0xee"},"by":"https://a","queued":2,"in_flight":1,"in_block":1,"gaps":1,"oldest_at":"1970-01-01T00:00:02Z",` +
+	`"waiting_for":{"reason":"behind transaction ` + firstID + `: it cannot pay","intent":"` + firstID + `","since":"1970-01-01T00:00:03Z"},"alarms":null}`
 
 // receiptsOf has what endpoints answer about receipts.
 type receiptsOf struct {
@@ -93,7 +93,7 @@ func (f *fakeStore) Attempts(ctx context.Context, _ chain.Account, index uint64)
 
 func (f *fakeStore) Backlog(ctx context.Context, _ chain.Account) (pending.Backlog, error) {
 	return pending.Backlog{
-		Next: 4, Queued: 2, InFlight: 1, InBlock: 1, Oldest: time.Unix(2, 0),
+		Next: 4, Queued: 2, InFlight: 1, InBlock: 1, Gaps: 1, Oldest: time.Unix(2, 0),
 		Hold: pending.Hold{Intent: testID(firstID), Why: "it cannot pay"}, HoldSince: time.Unix(3, 0),
 	}, f.ready(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -130,8 +131,15 @@ func TestEveryAlarmIsExplained(t *testing.T) {
 		t.Errorf("got meanings of %d causes, want %d", len(meaning), n)
 	}
 	for cause, text := range meaning {
-		if text == "" || !strings.Contains(string(page), "| `ALARM` cause `"+cause.String()+"` | ") {
+		_, row, _ := strings.Cut(string(page), "| `ALARM` cause `"+cause.String()+"` | ")
+		row, _, _ = strings.Cut(row, "\n")
+		if text == "" || row == "" {
 			t.Errorf("cause %v: docs/transactions.md has no row for it, or its meaning %q is empty", cause, text)
+		}
+		_, does, _ := strings.Cut(strings.TrimSuffix(row, " |"), " | ")
+		does = regexp.MustCompile("\\[([^]]*)\\]\\([^)]*\\)|`").ReplaceAllString(does, "$1")
+		if said := remedy[cause]; said == "" || said != does && !strings.Contains(said, "docs/transactions.md#"+cause.String()) {
+			t.Errorf("cause %v: the remedy is %q, and %q on the page", cause, said, does)
 		}
 	}
 }

@@ -174,3 +174,20 @@ var meaning = map[pending.Cause]string{
 	pending.Unproven:   "the transaction that used a nonce cannot be proven from its bytes: nothing is concluded from it, and it is looked up again",
 	pending.Consumed:   "the chain counts a nonce as used, and no transaction has used it: its transaction gets another nonce",
 }
+
+// remedy says what to do about an alarm, in the words of docs/transactions.md.
+var remedy = map[pending.Cause]string{
+	pending.Strange:    "nothing: it ends once all that was ever seen is final and restore_wait has passed",
+	pending.Rewound:    "stop what acts on done, and see docs/transactions.md#rewound",
+	pending.Funds:      "fund it; no nonce was used up",
+	pending.Fees:       "wait, raise them and reload, or cancel what waits; error says what is needed",
+	pending.Keys:       "mend it, unless it passes by itself",
+	pending.Refused:    "nothing: the nonce is filled, the intent is rejected, and why says why",
+	pending.Unsignable: "nothing: its bytes are sent again and again, and later ones go on behind it",
+	pending.Unfilled:   "another endpoint that takes it, or a transaction for that nonce from the same key",
+	pending.Unclear:    "nothing: after 20 times and two minutes it is rejected (in relaxed order a quarter of an hour); cancel it to go on at once",
+	pending.Ahead:      "find out what else sends from the account: see docs/transactions.md#ahead",
+	pending.Disagree:   "compare both with a third, such as an explorer, and take the wrong one out of conch.toml",
+	pending.Unproven:   "if another endpoint shows it too, upgrade conch; if not, change the endpoint",
+	pending.Consumed:   "nothing: it gets another nonce; if you did not sign an authorization, somebody has the key",
+}

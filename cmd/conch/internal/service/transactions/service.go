@@ -62,6 +62,7 @@ type service struct {
 	news         *news
 	webhooks     *webhooks
 	counts       *counts
+	series       *series
 	signing      *signing
 	sharing      *sharing // nil on a standalone node
 	upkeep       upkeep
@@ -81,6 +82,11 @@ func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	}
 	s.news.sees = s.transactions.forStream
 	s.counts = newCounts(s.accounts)
+	s.transactions.alarmsOf = s.counts.alarmsOf
+	s.series = newSeries(s.counts)
+	if f.Go != nil {
+		f.Go(func() { s.series.follow(f.Over) })
+	}
 	s.signing = newSigning(s.accounts)
 	s.chains.signed = s.signing.took
 	if f.Accounts != nil {

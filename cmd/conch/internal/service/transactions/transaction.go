@@ -48,6 +48,7 @@ type Transaction struct {
 	Failed     bool       `json:"failed"`
 	Creator    string     `json:"creator"`
 	CreatedAt  time.Time  `json:"created_at"`
+	ChangedAt  *time.Time `json:"changed_at"` // when its state was last stored; null until it has a nonce
 	Said
 
 	record pending.Record

@@ -24,6 +24,7 @@ type transactions struct {
 	standings *standings
 	quotes    *quotes
 	policies  *policies
+	alarmsOf  func(accountID) []raisedAlarm // of one that this node leads
 }
 
 // accept stores an intent of the account with a name or address, and returns its ID. The same call with the same key
@@ -159,6 +160,9 @@ func (ts *transactions) show(id string, r pending.Record) Transaction {
 	}
 	if r.Index != nil {
 		t.Nonce, t.State = r.Index, new(r.Last.Status.String())
+	}
+	if r.Index != nil && !r.Changed.IsZero() {
+		t.ChangedAt = new(r.Changed.UTC())
 	}
 	if r.Last.Hash != "" {
 		t.Hash = new(r.Last.Hash.String())

@@ -16,18 +16,30 @@ import { begin } from './stream'
 import { Name, span } from './text'
 import { Timeline } from './timeline'
 
+const Transactions = later(() => import('./pages/transactions'))
 const Contracts = later(() => import('./pages/contracts'))
 const Logs = later(() => import('./pages/logs'))
 const Overlay = later(() => import('./pages/overlay'))
+const Crons = later(() => import('./pages/crons'))
+const Jobs = later(() => import('./pages/jobs'))
+const Dead = later(() => import('./pages/dead'))
+const Files = later(() => import('./pages/files'))
+const Nodes = later(() => import('./pages/nodes'))
 
 // needs names what has to be on the node for a page to have a tab: a table of its configuration, or scopes.
 const pages: { path: string; title: string; key: string; needs?: string; draw: () => preact.JSX.Element }[] = [
   { path: 'leaders', title: 'Leaders', key: 'l', needs: 'scopes', draw: () => <Leaders /> },
   { path: 'timeline', title: 'Timeline', key: 't', needs: 'scopes', draw: () => <Timeline /> },
   { path: 'events', title: 'Events', key: 'e', needs: 'scopes', draw: () => <Events /> },
+  { path: 'transactions', title: 'Transactions', key: 'x', needs: 'accounts', draw: () => <Transactions /> },
   { path: 'contracts', title: 'Contracts', key: 'p', needs: 'contracts', draw: () => <Contracts /> },
   { path: 'logs', title: 'Logs', key: 'g', needs: 'logs', draw: () => <Logs /> },
   { path: 'overlay', title: 'Overlay', key: 'o', needs: 'gossip', draw: () => <Overlay /> },
+  { path: 'crons', title: 'Crons', key: 'c', needs: 'scopes', draw: () => <Crons /> },
+  { path: 'jobs', title: 'Jobs', key: 'j', needs: 'scopes', draw: () => <Jobs /> },
+  { path: 'dead', title: 'Dead letters', key: 'd', needs: 'scopes', draw: () => <Dead /> },
+  { path: 'files', title: 'Files', key: 'f', needs: 'files', draw: () => <Files /> },
+  { path: 'nodes', title: 'Nodes', key: 'n', needs: 'scopes', draw: () => <Nodes /> },
 ]
 
 /** tabs are the pages of what there is on the node; until it has said that, those of scopes. */

@@ -17,14 +17,20 @@ export interface Reading<T> {
   at: number // performance.now() of it
   refused: Refusal | null // what the node has said instead, or that it did not answer
   every: number
+  asking: boolean // nothing was answered since the page was opened
 }
+
+/** kept are the last answers, so that a page that is opened again has what it had, and says so if that is old. */
+const kept = new Map<string, { value: unknown; at: number }>()
+const mostKept = 50
 
 /** useReading reads a path as long as the component that calls it is drawn; an empty path reads nothing. */
 export function useReading<T>(path: string, query: Record<string, string | number | undefined> = {}, kinds: string[] = [], pace = usual): ReadonlySignal<Reading<T>> {
-  const none = { value: null, at: 0, refused: null, every: pace.every }
-  const state = useSignal<Reading<T>>(none)
+  const key = path + JSON.stringify(query)
+  const had = () => ({ value: (kept.get(key)?.value ?? null) as T | null, at: kept.get(key)?.at ?? 0, refused: null, every: pace.every, asking: true })
+  const state = useSignal<Reading<T>>(had())
   useEffect(() => {
-    state.value = none
+    state.value = had()
     if (!path) return
     let over = false
     let busy = false
@@ -48,10 +54,13 @@ export function useReading<T>(path: string, query: Record<string, string | numbe
       let failed = false
       try {
         const value = await read<T>(path, query, pace.patience)
-        if (!over) state.value = { value, at: performance.now(), refused: null, every: pace.every }
+        kept.delete(key)
+        kept.set(key, { value, at: performance.now() })
+        if (kept.size > mostKept) kept.delete(kept.keys().next().value!)
+        if (!over) state.value = { value, at: performance.now(), refused: null, every: pace.every, asking: false }
       } catch (e) {
         failed = true
-        if (!over) state.value = { ...state.value, refused: e as Refusal }
+        if (!over) state.value = { ...state.value, refused: e as Refusal, asking: false }
         if ((e as Refusal).status === 401) needsToken.value = true
       }
       busy = false
@@ -67,7 +76,7 @@ export function useReading<T>(path: string, query: Record<string, string | numbe
       for (const kind of [...kinds, 'gap']) others.get(kind)?.delete(hasten)
       document.removeEventListener('visibilitychange', ask)
     }
-  }, [path, JSON.stringify(query)])
+  }, [key])
   return state
 }
 
@@ -77,11 +86,12 @@ export interface Sight { known: boolean; asked: boolean; since: number; why: str
 /** useSight judges a reading. What the node has refused with a reason is an answer, and told as such by the page. */
 export function useSight<T>(of: ReadonlySignal<Reading<T>>): Sight {
   const sight = useMemo(() => computed<Sight>(() => {
-    const { value, at, refused, every } = of.value
+    const { value, at, refused, every, asking } = of.value
     const node = session.value?.node ?? 'the node'
     if (!value && !refused) return { known: false, asked: true, since: 0, why: '' }
     const late = now.value - at > every + grace
     if (value && !refused && !late) return { known: true, asked: false, since: 0, why: '' }
+    if (asking) return { known: false, asked: true, since: at, why: '' }
     const why = refused && refused.status > 0 ? refused.message : `${node} has not answered`
     return { known: false, asked: false, since: at, why }
   }), [of])

@@ -1,0 +1,162 @@
+// What the node says of transactions and accounts, as its OpenAPI document has it, and in which words the pages show it.
+import type { ReadonlySignal } from '@preact/signals'
+import { how, live } from '../store'
+import { count, plain, span } from '../text'
+import type { Said, Tone } from './parts'
+import { type Pace, type Reading, type Sight, useReading, useSight } from './reading'
+
+export interface Waiting { reason: string; intent?: string; since?: string; refusals?: number; until?: string }
+
+export interface Block { number: number; hash: string }
+
+export type Fate = 'queued' | 'open' | 'done' | 'cancelled' | 'rejected' | 'expired'
+
+export type Outcome = 'succeeded' | 'reverted' | 'cancelled' | 'rejected' | 'expired'
+
+export interface Transaction {
+  id: string
+  version: number
+  account: string
+  chain: string
+  address: string
+  to: string
+  value: string
+  data: string
+  gas?: number
+  idempotency_key: string
+  state: string | null
+  fate: Fate
+  outcome: Outcome | null
+  revert?: { reason?: string; unknown?: string; replayed_at: number }
+  why?: string
+  cancelling?: boolean
+  waiting_for: Waiting | null
+  nonce: number | null
+  hash: string | null
+  block: Block | null
+  witnesses: string[] | null
+  creator: string
+  created_at: string
+  changed_at: string | null
+  speed: string
+  max_fee?: string
+  valid_until?: string
+  last_block?: number
+}
+
+export interface Attempt { hash: string; nonce: number; max_fee: string | null; max_tip: string | null; gas: number; filler: boolean; signed_at: string; in_block: boolean; error?: string }
+
+export interface Receipt { status: 'succeeded' | 'reverted'; gas_used: number; effective_gas_price: string; fee: string; contract_address: string | null; log_count: number; witnesses: string[] }
+
+export interface Detailed extends Transaction { as_of: string; receipt: Receipt | null; receipt_unknown?: string; attempts: Attempt[] }
+
+export interface Listed { as_of: string; transactions: Transaction[]; next: string | null }
+
+export interface AccountAlarm { cause: string; means: string; remedy: string; since: string; nonce?: number; intent?: string; error?: string }
+
+export interface Account {
+  name: string
+  chain: string
+  address: string
+  scope: string
+  leads: boolean
+  balance: string | null
+  nonce: number | null
+  next_nonce: number | null
+  block: Block | null
+  by?: string
+  unknown?: string
+  queued: number
+  in_flight: number
+  in_block: number
+  gaps: number
+  oldest_at: string | null
+  waiting_for: Waiting | null
+  alarms: AccountAlarm[] | null
+}
+
+export interface Accounts { as_of: string; accounts: Account[] }
+
+export interface Series { as_of: string; from: string; step_ms: number; series: { state: string; values: (number | null)[] }[] }
+
+/** News is an event of a transaction on the stream. */
+export interface News { id: string; version: number; fate: Fate; outcome: Outcome | null; nonce: number | null; hash: string | null; block: Block | null; why?: string }
+
+/** useDatabase reads what the database has: it is not known while that is away, whatever was read before. */
+export function useDatabase<T>(path: string, query: Record<string, string | number | undefined>, pace: Pace): { reading: Reading<T>; sight: Sight } {
+  const of: ReadonlySignal<Reading<T>> = useReading<T>(path, query, ['transaction'], pace)
+  const sight = useSight(of)
+  const had = of.value.value !== null
+  if (live.value || how.value.is === 'connecting' || (sight.asked && !had)) return { reading: of.value, sight }
+  return { reading: of.value, sight: { known: false, asked: false, since: had ? how.value.since : 0, why: how.value.why } }
+}
+
+export interface Word { tone: Tone; sign: string; word: string }
+
+export const ends: Record<Outcome, Word> = {
+  succeeded: { tone: 'good', sign: '✓', word: 'done' },
+  reverted: { tone: 'bad', sign: '✕', word: 'without effect' },
+  cancelled: { tone: 'calm', sign: '–', word: 'cancelled' },
+  rejected: { tone: 'bad', sign: '✕', word: 'rejected' },
+  expired: { tone: 'warn', sign: '–', word: 'expired' },
+}
+
+const usual = ['a nonce', 'a block', 'finality']
+
+/** isHeldUp tells whether something is in the way, besides the usual steps. */
+export const isHeldUp = (w: Waiting | null) => w !== null && !usual.includes(w.reason)
+
+/** stateOf is how a transaction stands, as a sign and a word: colour is never the only one. */
+export function stateOf(t: Transaction): Word {
+  if (t.outcome) return ends[t.outcome]
+  if (t.cancelling) return { tone: 'warn', sign: '–', word: 'cancelling' }
+  if (t.state === 'retracted') return { tone: 'warn', sign: '!', word: 'block is gone' }
+  if (t.state === 'finality_timeout') return { tone: 'warn', sign: '!', word: 'long not final' }
+  if (t.block) return { tone: 'calm', sign: '▣', word: 'in a block' }
+  if (isHeldUp(t.waiting_for)) return { tone: 'warn', sign: '!', word: 'held up' }
+  return t.nonce === null ? { tone: 'calm', sign: '◷', word: 'queued' } : { tone: 'calm', sign: '▸', word: 'sent' }
+}
+
+/** storyOf is the same in a sentence. */
+export function storyOf(t: Transaction): string {
+  if (t.outcome === 'succeeded' && t.block) return `final in block ${t.block.number.toLocaleString('en')}`
+  if (t.outcome === 'reverted') return `in block ${t.block?.number.toLocaleString('en') ?? '?'}, its call failed${t.revert?.reason ? `: ${t.revert.reason}` : ''}`
+  if (t.outcome) return t.why ?? (t.nonce === null ? 'it never had a nonce' : `nonce ${t.nonce} was used by one that does nothing`)
+  return t.waiting_for ? `waits for ${t.waiting_for.reason}` : ''
+}
+
+/** amount writes an amount of a chain's smallest unit so that people can read it. The exact one belongs into a title. */
+export function amount(wei: string | null | undefined): string {
+  if (!wei) return '?'
+  if (wei.length <= 7) return Number(wei).toLocaleString('en') + ' wei'
+  const [unit, digits] = wei.length <= 15 ? ['gwei', 9] : ['·10¹⁸ wei', 18]
+  const whole = wei.slice(0, -digits) || '0'
+  const part = wei.slice(-digits).padStart(digits, '0').slice(0, 4).replace(/0+$/, '')
+  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (part ? '.' + part : '') + (unit[0] === '·' ? unit : ' ' + unit)
+}
+
+export const exact = (wei: string | null | undefined) => (wei ? wei.replace(/\B(?=(\d{3})+$)/g, ',') + ' wei' : '')
+
+/** verdictOf says how all accounts stand. */
+export function verdictOf(all: Account[], age: (iso: string) => number): Said {
+  if (all.length === 0) return { tone: 'calm', sign: '○', text: 'This node has no account', more: 'conch account new makes a key; [[chains]] and [[accounts]] in conch.toml name the chain and the account.' }
+  const alarmed = all.filter((a) => a.alarms?.length)
+  const held = all.filter((a) => a.waiting_for)
+  const away = all.filter((a) => a.unknown)
+  const gaps = all.reduce((n, a) => n + a.gaps, 0)
+  const queued = all.reduce((n, a) => n + a.queued, 0)
+  const sent = all.reduce((n, a) => n + a.in_flight + a.in_block, 0)
+  const oldest = all.map((a) => a.oldest_at).filter((at) => at !== null).sort()[0]
+  const more = [
+    `${count(queued, 'transaction')} queued, ${sent.toLocaleString('en')} sent and not final`,
+    oldest ? `the oldest that is in no block was accepted ${ago(age(oldest))}` : '', gaps ? `${count(gaps, 'nonce')} being filled` : '',
+    away.length ? `the chain of ${count(away.length, 'account')} does not answer` : '',
+  ].filter(Boolean).join('; ') + '.'
+  const of = all.length === 1 ? 'The one account' : `${alarmed.length || held.length} of ${all.length} accounts`
+  if (alarmed.length) return { tone: 'bad', sign: '✕', text: `${of} ${alarmed.length === 1 ? 'needs' : 'need'} somebody: ${[...new Set(alarmed.flatMap((a) => a.alarms!.map((x) => plain(x.cause))))].join(', ')}`, more }
+  if (held.length) return { tone: 'warn', sign: '!', text: `${of} ${held.length === 1 ? 'is' : 'are'} held up`, more }
+  if (away.length) return { tone: 'warn', sign: '!', text: `Nothing is known to be in the way, and a chain does not answer`, more }
+  return { tone: 'good', sign: '✓', text: all.every((a) => a.alarms) ? 'Nothing is in the way of any transaction' : 'Nothing is in the way, as far as this node knows', more }
+}
+
+export const ago = (ms: number) => (ms < 5000 ? 'just now' : `${span(ms)} ago`)
