@@ -57,6 +57,7 @@ type node struct {
 	open             map[chan string]struct{}
 	opened           int
 	ended            chan struct{}
+	work             *work // what it says of processes, crons and jobs
 }
 
 // newNode serves below a path, "/" or longer.
@@ -86,6 +87,7 @@ func newNode(t *testing.T, below string) *node {
 	api("GET /v1/history", n.history)
 	api("GET /v1/events", n.stream)
 	api("POST /v1/drain", n.drain)
+	n.work = newWork(n, api)
 	n.Server = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(below, "/"), mux))
 	t.Cleanup(func() {
 		close(n.ended)

@@ -21,7 +21,7 @@ try {
   const { build } = createRequire(join(tools, 'x.js'))('esbuild')
   const made = await build({
     absWorkingDir: work, entryPoints: { app: 'src/main.tsx', theme: 'src/theme.ts', style: 'src/style.css' },
-    bundle: true, minify: true, write: false, outdir: 'dist', format: 'esm', target: 'es2022', charset: 'utf8',
+    bundle: true, splitting: true, minify: true, write: false, outdir: 'dist', format: 'esm', target: 'es2022', charset: 'utf8',
     jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none', metafile: true, define: { 'process.env.NODE_ENV': '"production"' },
   })
   rmSync(out, { recursive: true, force: true })
@@ -36,11 +36,22 @@ try {
   })
   files.push({ name: 'notices.txt', contents: Buffer.from('The page contains these packages of others.\n\n' + notices.join('\n\n')) })
   files.push({ name: 'icon.svg', contents: readFileSync(join(work, 'src/icon.svg')) })
-  for (const { name, contents } of files) {
-    const hashed = name.replace('.', '-' + createHash('sha256').update(contents).digest('hex').slice(0, 12) + '.')
-    writeFileSync(join(out, 'assets', hashed), contents)
-    page = page.replaceAll('{' + name + '}', 'assets/' + hashed)
+  // What is loaded later is named by what loads it, so that a file has its name before those that name it.
+  const later = files.filter((f) => /-[0-9A-Z]{8}\.js$/.test(f.name)).map((f) => f.name)
+  const named = new Map()
+  const text = new Map(files.map((f) => [f.name, /\.(js|css)$/.test(f.name) ? Buffer.from(f.contents).toString() : f.contents]))
+  while (named.size < files.length) {
+    const name = files.find((f) => !named.has(f.name) && later.every((l) => named.has(l) || l === f.name || !text.get(f.name).includes(l)))?.name
+    if (!name) throw new Error('files load one another')
+    let contents = text.get(name)
+    for (const l of later) if (typeof contents === 'string' && l !== name) contents = contents.replaceAll(l, named.get(l))
+    const hash = createHash('sha256').update(contents).digest('hex').slice(0, 12)
+    named.set(name, name.replace(/(-[0-9A-Z]{8})?\./, `-${hash}.`))
+    writeFileSync(join(out, 'assets', named.get(name)), contents)
+    page = page.replaceAll('{' + name + '}', 'assets/' + named.get(name))
   }
+  const needs = made.metafile.outputs['dist/app.js'].imports.filter((i) => i.kind === 'import-statement').map((i) => named.get(i.path.split('/').pop()))
+  page = page.replace('{preload}', needs.map((name) => `<link rel="modulepreload" href="assets/${name}">`).join('\n'))
   writeFileSync(join(out, 'index.html'), page)
   console.error(readdirSync(join(out, 'assets')).join('\n'))
 } finally {

@@ -18,7 +18,7 @@ export function HandOver({ row }: { row: Row }) {
 }
 
 /** needsOperating tells whether an action needs another token than the one that reads. */
-const needsOperating = () => session.value?.tokens === true && session.value.may !== 'operate' && operating.value === ''
+export const needsOperating = () => session.value?.tokens === true && session.value.may !== 'operate' && operating.value === ''
 
 const longest = 30_000
 
@@ -86,7 +86,7 @@ function Question({ row }: { row: Row }) {
 }
 
 /** Unlock asks for the token that may operate. */
-function Unlock() {
+export function Unlock() {
   const field = useRef<HTMLInputElement>(null)
   const keep = (e: Event) => {
     e.preventDefault()

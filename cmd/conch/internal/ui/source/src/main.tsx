@@ -6,6 +6,7 @@ import { link, open, view } from './address'
 import { lockUp, operating } from './api'
 import { Events } from './events'
 import { HandOverDialog } from './handover'
+import { later } from './later'
 import { Leaders, OneScope } from './leaders'
 import { Login } from './login'
 import { verdictOf } from './model'
@@ -15,10 +16,19 @@ import { begin } from './stream'
 import { Name, span } from './text'
 import { Timeline } from './timeline'
 
+const Crons = later(() => import('./pages/crons'))
+const Jobs = later(() => import('./pages/jobs'))
+const Dead = later(() => import('./pages/dead'))
+const Nodes = later(() => import('./pages/nodes'))
+
 const pages: { path: string; title: string; key: string; draw: () => preact.JSX.Element }[] = [
   { path: 'leaders', title: 'Leaders', key: 'l', draw: () => <Leaders /> },
   { path: 'timeline', title: 'Timeline', key: 't', draw: () => <Timeline /> },
   { path: 'events', title: 'Events', key: 'e', draw: () => <Events /> },
+  { path: 'crons', title: 'Crons', key: 'c', draw: () => <Crons /> },
+  { path: 'jobs', title: 'Jobs', key: 'j', draw: () => <Jobs /> },
+  { path: 'dead', title: 'Dead letters', key: 'd', draw: () => <Dead /> },
+  { path: 'nodes', title: 'Nodes', key: 'n', draw: () => <Nodes /> },
 ]
 
 const help = signal(false)

@@ -11,6 +11,7 @@ export interface Session {
   node: string
   cluster?: string
   version: string
+  parts?: string[] // what there is on the node: tables of its configuration, and scopes
   now: string
 }
 
@@ -26,6 +27,7 @@ export const events = signal<Event[]>([]) // oldest first
 export const source = signal<{ is: Source; at: number } | null>(null)
 export const loaded = signal(false)
 export const needsToken = signal(false)
+export const headline = signal('') // the first line of a page that has one of its own
 export const fault = signal('') // why the last reading failed
 
 /** now is performance.now(), twice a second while the page is seen. */
@@ -102,6 +104,9 @@ function takeBeats(b: Beats): void {
 const takeSource = (s: Source) => (source.value = { is: s, at: performance.now() })
 
 /** take takes what the stream said in. What is not known here is left alone. */
+/** others hear of the events of services, by kind, and of a gap. */
+export const others = new Map<string, Set<(data: unknown) => void>>()
+
 export function take(kind: string, data: unknown): void {
   heard.byte = performance.now()
   switch (kind) {
@@ -111,6 +116,7 @@ export function take(kind: string, data: unknown): void {
     case 'message': takeEvents([data as Event]); break
     case 'gap': void load(); break
   }
+  for (const hear of others.get(kind) ?? []) hear(data)
   judge()
 }
 

@@ -1,0 +1,32 @@
+// Pages that are loaded when they are opened first, so that the first screen needs little.
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+
+type Page = () => JSX.Element
+
+/** later returns a page that loads its module when it is drawn first. */
+export function later(load: () => Promise<{ Page: Page }>): Page {
+  const state = signal<{ Page: Page | null; fault: boolean }>({ Page: null, fault: false })
+  let asked = false
+  const begin = () => {
+    asked = true
+    if (state.peek().fault) state.value = { Page: null, fault: false }
+    load().then((m) => (state.value = { Page: m.Page, fault: false }), () => (state.value = { Page: null, fault: true }))
+  }
+  return function Later() {
+    const { Page, fault } = state.value
+    if (Page) return <Page />
+    if (!asked) begin()
+    if (!fault) return <section class="verdict calm"><span class="sign" aria-hidden="true">…</span><div><h1>Loading this page</h1></div></section>
+    return (
+      <section class="verdict unknown" role="status">
+        <span class="sign" aria-hidden="true">?</span>
+        <div>
+          <h1>This page could not be loaded</h1>
+          <p>The node did not answer, or it was upgraded since this tab was opened.</p>
+          <p class="buttons"><button type="button" onClick={begin}>Try again</button><button type="button" onClick={() => location.reload()}>Load all anew</button></p>
+        </div>
+      </section>
+    )
+  }
+}
