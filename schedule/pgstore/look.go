@@ -32,6 +32,7 @@ type Past struct {
 	Job     int64  // its job; if it was skipped, the one because of which
 	Epoch   int64  // of the leader; 0: by hand
 	Decided time.Time
+	Ended   string // how the last attempt at its job has ended, one of schedule.Ends; empty: none has, or it is not known any more
 }
 
 // Crons lists crons in the order of their names: the one of a name, or up to so many after another one.
@@ -60,18 +61,26 @@ func (s *Store) Crons(ctx context.Context, name, after string, most int) ([]List
 	})
 }
 
-// Past lists the newest times of a cron before an instant.
-func (s *Store) Past(ctx context.Context, cron int64, before time.Time, most int) ([]Past, error) {
+// Past lists of each of some crons the newest times before an instant, up to so many.
+func (s *Store) Past(ctx context.Context, crons []int64, before time.Time, most int) (map[int64][]Past, error) {
 	rows, err := s.pools.Readers.Query(ctx, `
-		SELECT at, outcome, job, epoch, decided_at FROM conch.cron_runs WHERE cron = $1 AND at < $2 ORDER BY at DESC LIMIT $3`, cron, before, most)
+		SELECT r.cron, r.at, r.outcome, r.job, r.epoch, r.decided_at, coalesce(a.outcome, '')
+		  FROM pg_catalog.unnest($1::bigint[]) AS c(id)
+		  JOIN LATERAL (SELECT * FROM conch.cron_runs r WHERE r.cron = c.id AND r.at < $2 ORDER BY r.at DESC LIMIT $3) r ON true
+		  LEFT JOIN LATERAL (SELECT a.outcome FROM conch.job_attempts a WHERE a.job = r.job AND r.outcome = 'enqueued' ORDER BY a.attempt DESC LIMIT 1) a ON true
+		 ORDER BY r.cron, r.at DESC`, crons, before, most)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Past, err error) {
-		err = row.Scan(&p.At, &p.Outcome, &p.Job, &p.Epoch, &p.Decided)
+	all := map[int64][]Past{}
+	var cron int64
+	var p Past
+	_, err = pgx.ForEachRow(rows, []any{&cron, &p.At, &p.Outcome, &p.Job, &p.Epoch, &p.Decided, &p.Ended}, func() error {
 		p.At, p.Decided = p.At.UTC(), p.Decided.UTC()
-		return p, err
+		all[cron] = append(all[cron], p)
+		return nil
 	})
+	return all, err
 }
 
 // Gaps lists the newest times of a cron before an instant that were passed over.

@@ -111,7 +111,7 @@ func open(t *testing.T, url string, as look) *tab {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
-	b.do(chromedp.EmulateViewport(as.width, as.height))
+	b.resize(as)
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
@@ -119,6 +119,9 @@ func open(t *testing.T, url string, as look) *tab {
 	b.do(chromedp.Navigate(url))
 	return b
 }
+
+// resize makes the page as large as a look has it.
+func (b *tab) resize(as look) { b.do(chromedp.EmulateViewport(as.width, as.height)) }
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()

@@ -137,7 +137,7 @@ func (n *node) catalog(r *http.Request) (int, any) {
 
 func txID(n int) string { return fmt.Sprintf("01934f6e-0000-4000-8000-%012d", n) }
 
-const hash = "0x5f1d0c9a7be1c46f23a4e2b79d6a1c0f8e3b5d7a9c1e2f3a4b5c6d7e8f901234"
+const txHash = "0x5f1d0c9a7be1c46f23a4e2b79d6a1c0f8e3b5d7a9c1e2f3a4b5c6d7e8f901234"
 
 // tx is a transaction, with what is different from one that waits for a nonce.
 func tx(number int, age time.Duration, more entry) entry {
@@ -153,7 +153,7 @@ func tx(number int, age time.Duration, more entry) entry {
 }
 
 func attempt(nonce int, before time.Duration, fee string, more entry) entry {
-	a := entry{"hash": hash, "nonce": nonce, "max_fee": fee, "max_tip": "1000000000", "gas": 21000, "filler": false, "signed_at": time.Now().Add(-before).UTC(), "in_block": false}
+	a := entry{"hash": txHash, "nonce": nonce, "max_fee": fee, "max_tip": "1000000000", "gas": 21000, "filler": false, "signed_at": time.Now().Add(-before).UTC(), "in_block": false}
 	for name, value := range more {
 		a[name] = value
 	}
@@ -164,8 +164,8 @@ func attempt(nonce int, before time.Duration, fee string, more entry) entry {
 func paid(number int, age time.Duration) entry {
 	nonce := 400 + number
 	return tx(number, age, entry{
-		"version": 6, "state": "finalized", "fate": "done", "outcome": "succeeded", "waiting_for": nil, "nonce": nonce, "hash": hash,
-		"block": entry{"number": 71231, "hash": hash}, "witnesses": []string{"https://rpc-a.example", "https://rpc-b.example"}, "changed_at": time.Now().Add(12*time.Second - age).UTC(),
+		"version": 6, "state": "finalized", "fate": "done", "outcome": "succeeded", "waiting_for": nil, "nonce": nonce, "hash": txHash,
+		"block": entry{"number": 71231, "hash": txHash}, "witnesses": []string{"https://rpc-a.example", "https://rpc-b.example"}, "changed_at": time.Now().Add(12*time.Second - age).UTC(),
 		"attempts": []entry{
 			attempt(nonce, age-20*time.Millisecond, "12000000000", nil), attempt(nonce, age-4*time.Second, "15000000000", nil),
 			attempt(nonce, age-7*time.Second, "18750000000", entry{"in_block": true}),
@@ -177,7 +177,7 @@ func paid(number int, age time.Duration) entry {
 func account(name, scope string, more entry) entry {
 	a := entry{
 		"name": name, "chain": "evm:1337", "address": "0x4B7B9fC89D0A3cBb0e1b1c1e7a8A3CbB0E1b1C1E", "scope": scope, "leads": true, "balance": "41250000000000000000", "nonce": 431, "next_nonce": 434,
-		"block": entry{"number": 71240, "hash": hash}, "by": "https://rpc-a.example", "queued": 2, "in_flight": 1, "in_block": 2, "gaps": 0, "oldest_at": time.Now().Add(-9 * time.Second).UTC(), "waiting_for": nil, "alarms": []entry{},
+		"block": entry{"number": 71240, "hash": txHash}, "by": "https://rpc-a.example", "queued": 2, "in_flight": 1, "in_block": 2, "gaps": 0, "oldest_at": time.Now().Add(-9 * time.Second).UTC(), "waiting_for": nil, "alarms": []entry{},
 	}
 	for name, value := range more {
 		a[name] = value
@@ -200,13 +200,13 @@ func (n *node) trades(is string) {
 	hot := entry{}
 	l.rows = []entry{
 		tx(45, 2*time.Second, nil), tx(44, 3*time.Second, entry{"account": "refunds"}),
-		tx(43, 9*time.Second, entry{"state": "broadcast", "fate": "open", "nonce": 433, "waiting_for": entry{"reason": "a block"}, "hash": hash, "changed_at": time.Now().Add(-8 * time.Second).UTC(), "attempts": []entry{attempt(433, 8*time.Second, "12000000000", nil)}}),
-		tx(42, 31*time.Second, entry{"state": "in_block", "fate": "open", "nonce": 432, "waiting_for": entry{"reason": "finality"}, "hash": hash, "block": entry{"number": 71239, "hash": hash}, "changed_at": time.Now().Add(-12 * time.Second).UTC(), "attempts": []entry{attempt(432, 30*time.Second, "12000000000", entry{"in_block": true})}}),
+		tx(43, 9*time.Second, entry{"state": "broadcast", "fate": "open", "nonce": 433, "waiting_for": entry{"reason": "a block"}, "hash": txHash, "changed_at": time.Now().Add(-8 * time.Second).UTC(), "attempts": []entry{attempt(433, 8*time.Second, "12000000000", nil)}}),
+		tx(42, 31*time.Second, entry{"state": "in_block", "fate": "open", "nonce": 432, "waiting_for": entry{"reason": "finality"}, "hash": txHash, "block": entry{"number": 71239, "hash": txHash}, "changed_at": time.Now().Add(-12 * time.Second).UTC(), "attempts": []entry{attempt(432, 30*time.Second, "12000000000", entry{"in_block": true})}}),
 	}
 	for i := range 26 {
 		l.rows = append(l.rows, paid(31-i, time.Duration(i+1)*7*time.Minute))
 	}
-	l.rows[8] = tx(27, 40*time.Minute, entry{"state": "finalized", "fate": "done", "outcome": "reverted", "failed": true, "waiting_for": nil, "nonce": 427, "hash": hash, "block": entry{"number": 71002, "hash": hash}, "changed_at": time.Now().Add(-39 * time.Minute).UTC()})
+	l.rows[8] = tx(27, 40*time.Minute, entry{"state": "finalized", "fate": "done", "outcome": "reverted", "failed": true, "waiting_for": nil, "nonce": 427, "hash": txHash, "block": entry{"number": 71002, "hash": txHash}, "changed_at": time.Now().Add(-39 * time.Minute).UTC()})
 	l.rows[9] = tx(26, 45*time.Minute, entry{"fate": "rejected", "outcome": "rejected", "waiting_for": nil, "why": "execution reverted: ERC20: transfer amount exceeds balance"})
 	l.rows[10] = tx(25, 50*time.Minute, entry{"fate": "cancelled", "outcome": "cancelled", "waiting_for": nil})
 	if is == "trouble" {

@@ -90,6 +90,7 @@ func newNode(t *testing.T, below string) *node {
 	api("GET /v1/history", n.history)
 	api("GET /v1/events", n.stream)
 	api("POST /v1/drain", n.drain)
+	n.work = newWork(n, api)
 	api("/v1/", n.service)
 	n.serveLedger(api)
 	n.Server = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(below, "/"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

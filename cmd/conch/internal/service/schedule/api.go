@@ -15,8 +15,10 @@ import (
 const (
 	pathCrons = "/v1/crons"
 	pathCron  = pathCrons + "/{cron}"
+	pathNamed = "/v1/cron" // of a cron whose name is in the query or the body: proxies decode what stands in a path
 
 	mostNext    = 100             // next times in an answer
+	mostStrip   = 30              // and in a list of many crons, of what was and of what comes
 	webPatience = 5 * time.Second // how long one request waits for the database
 )
 
@@ -39,11 +41,16 @@ func (a *api) routes() []web.Route {
 	add := post(pathJobs, a.postJob)
 	add.Body = maxJob
 	return []web.Route{
-		get(pathCrons, a.getCrons, "after", "limit"),
+		get(pathCrons, a.getCrons, "after", "limit", "next", "past"),
 		get(pathCron, a.getCron, "next", "before", "limit"),
 		post(pathCron+"/run", a.runCron),
 		post(pathCron+"/pause", a.pauseCron(true)),
 		post(pathCron+"/resume", a.pauseCron(false)),
+		get(pathNamed, a.getCron, "cron", "next", "before", "limit"),
+		post(pathNamed+"/run", a.runNamedCron),
+		post(pathNamed+"/pause", a.pauseNamedCron(true)),
+		post(pathNamed+"/resume", a.pauseNamedCron(false)),
+		get(pathQueues, a.getQueues),
 		get(pathJobs, a.getJobs, "state", "queue", "before", "limit"),
 		add,
 		get(pathJob, a.getJob),
@@ -95,10 +102,34 @@ func whole(r *http.Request, name string, otherwise, most int64) (int64, error) {
 }
 
 func (a *api) getCrons(w http.ResponseWriter, r *http.Request) error {
-	return list(w, r, "crons", func(most int) ([]pgstore.Listed, error) {
-		return a.store.Crons(r.Context(), "", r.URL.Query().Get("after"), most)
-	}, func(l pgstore.Listed, at time.Time) Cron { return showCron(l, at, 1) })
+	upcoming, err := whole(r, "next", 1, mostStrip)
+	if err != nil {
+		return err
+	}
+	were, err := whole(r, "past", 0, mostStrip)
+	if err != nil {
+		return err
+	}
+	past := map[int64][]pgstore.Past{}
+	return list(w, r, "crons", func(most int) (all []pgstore.Listed, err error) {
+		if all, err = a.store.Crons(r.Context(), "", r.URL.Query().Get("after"), most); err != nil || were == 0 {
+			return all, err
+		}
+		ids := make([]int64, len(all))
+		for i, l := range all {
+			ids[i] = l.ID
+		}
+		past, err = a.store.Past(r.Context(), ids, ahead(), int(were))
+		return all, err
+	}, func(l pgstore.Listed, at time.Time) Cron {
+		c := showCron(l, at, int(upcoming))
+		c.Past = showPast(past[l.ID])
+		return c
+	})
 }
+
+// ahead is after all times that have a row, by a clock that may differ from the database's.
+func ahead() time.Time { return time.Now().Add(24 * time.Hour) }
 
 // list answers with what is found, under a name, and when that was.
 func list[F, S any](w http.ResponseWriter, r *http.Request, name string, find func(most int) ([]F, error), show func(F, time.Time) S) error {
@@ -127,18 +158,18 @@ func (a *api) getCron(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	before := time.Now().Add(24 * time.Hour) // by a clock that may differ from the database's
+	before := ahead()
 	if text := r.URL.Query().Get("before"); text != "" {
 		if before, err = time.Parse(time.RFC3339Nano, text); err != nil {
 			return web.Failf(http.StatusBadRequest, "before = %q is not a time such as 2026-01-31T09:00:00Z", text).Wrong("before")
 		}
 	}
 	at := time.Now()
-	l, err := a.find(r)
+	l, err := a.find(r, nameOf(r))
 	if err != nil {
 		return err
 	}
-	past, err := a.store.Past(r.Context(), l.ID, before, most)
+	past, err := a.store.Past(r.Context(), []int64{l.ID}, before, most)
 	if err != nil {
 		return err
 	}
@@ -147,13 +178,20 @@ func (a *api) getCron(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c := showCron(l, at, int(upcoming))
-	c.Past, c.Gaps = showPast(past), showGaps(gaps)
+	c.Past, c.Gaps = showPast(past[l.ID]), showGaps(gaps)
 	return web.Answer(w, http.StatusOK, c.asOf(at))
 }
 
-// find returns the cron of a request.
-func (a *api) find(r *http.Request) (pgstore.Listed, error) {
-	name := r.PathValue("cron")
+// nameOf is the cron that a request for one names in its path or its query.
+func nameOf(r *http.Request) string {
+	if named := r.PathValue("cron"); named != "" {
+		return named
+	}
+	return r.URL.Query().Get("cron")
+}
+
+// find returns a cron by its name.
+func (a *api) find(r *http.Request, name string) (pgstore.Listed, error) {
 	all, err := a.store.Crons(r.Context(), name, "", 1)
 	if err == nil && (name == "" || len(all) == 0) {
 		err = web.Failf(http.StatusNotFound, "no cron is called %q: conch crons list, or GET %s, lists all", name, pathCrons).Named("unknown-cron", "Unknown cron")
@@ -165,21 +203,35 @@ func (a *api) find(r *http.Request) (pgstore.Listed, error) {
 }
 
 func (a *api) pauseCron(paused bool) web.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error { return a.pause(w, r, r.PathValue("cron"), paused) }
+}
+
+func (a *api) pauseNamedCron(paused bool) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if _, err := a.find(r); err != nil {
+		var body struct {
+			Cron string `json:"cron"`
+		}
+		if err := web.ReadJSON(r, &body); err != nil {
 			return err
 		}
-		if err := a.store.Pause(r.Context(), r.PathValue("cron"), paused, web.Actor(r.Context())); err != nil {
-			return err
-		}
-		at := time.Now()
-		l, err := a.find(r)
-		if err != nil {
-			return err
-		}
-		a.log.InfoContext(r.Context(), "a cron is paused or resumed", slog.String("cron", l.Name), slog.Bool("paused", paused), slog.String("actor", web.Actor(r.Context())))
-		return web.Answer(w, http.StatusOK, showCron(l, at, 3).asOf(at))
+		return a.pause(w, r, body.Cron, paused)
 	}
+}
+
+func (a *api) pause(w http.ResponseWriter, r *http.Request, name string, paused bool) error {
+	if _, err := a.find(r, name); err != nil {
+		return err
+	}
+	if err := a.store.Pause(r.Context(), name, paused, web.Actor(r.Context())); err != nil {
+		return err
+	}
+	at := time.Now()
+	l, err := a.find(r, name)
+	if err != nil {
+		return err
+	}
+	a.log.InfoContext(r.Context(), "a cron is paused or resumed", slog.String("cron", l.Name), slog.Bool("paused", paused), slog.String("actor", web.Actor(r.Context())))
+	return web.Answer(w, http.StatusOK, showCron(l, at, 3).asOf(at))
 }
 
 // spanBody is the body of POST /v1/crons/{cron}/run.
@@ -193,21 +245,36 @@ func (a *api) runCron(w http.ResponseWriter, r *http.Request) error {
 	if err := web.ReadJSON(r, &body); err != nil {
 		return err
 	}
-	if (body.From == nil) != (body.To == nil) {
+	return a.runNow(w, r, r.PathValue("cron"), body)
+}
+
+func (a *api) runNamedCron(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Cron string `json:"cron"`
+		spanBody
+	}
+	if err := web.ReadJSON(r, &body); err != nil {
+		return err
+	}
+	return a.runNow(w, r, body.Cron, body.spanBody)
+}
+
+func (a *api) runNow(w http.ResponseWriter, r *http.Request, name string, span spanBody) error {
+	if (span.From == nil) != (span.To == nil) {
 		return (&web.FieldError{Field: "to", Text: "a span has from and to; without both the cron is run now"}).Problem(http.StatusUnprocessableEntity)
 	}
 	var from, to time.Time
-	if body.From != nil {
-		from, to = *body.From, *body.To
+	if span.From != nil {
+		from, to = *span.From, *span.To
 	}
-	if _, err := a.find(r); err != nil {
+	if _, err := a.find(r, name); err != nil {
 		return err
 	}
-	all, err := a.store.RunNow(r.Context(), r.PathValue("cron"), from, to)
+	all, err := a.store.RunNow(r.Context(), name, from, to)
 	if err != nil {
 		return err
 	}
-	a.log.InfoContext(r.Context(), "a cron is run by hand", slog.String("cron", r.PathValue("cron")), slog.Int("times", len(all)), slog.String("actor", web.Actor(r.Context())))
+	a.log.InfoContext(r.Context(), "a cron is run by hand", slog.String("cron", name), slog.Int("times", len(all)), slog.String("actor", web.Actor(r.Context())))
 	return web.Answer(w, http.StatusOK, struct {
 		Runs []Past `json:"runs"`
 	}{showPast(all)})

@@ -53,6 +53,8 @@ func newWorld(t *testing.T) *world {
 	w.run(`SELECT conch.job_done(3, 1, '{"ok": true}')`)
 	w.run(`SELECT conch.job_add('q', 'work', run_at => now() + interval '1 day') FROM generate_series(4, 5)`)
 	w.run(`SELECT conch.job_add('other', 'work')`) // 6
+	w.run(`INSERT INTO conch.cron_runs VALUES (1, '2026-01-01T00:00:00Z', 'enqueued', 3, 1, 1, '2026-01-01T00:00:00Z')`)
+	w.run(`UPDATE conch.crons SET cursor_at = '2026-01-01T08:00:00Z', adopted = newest WHERE name = 'report'`)
 	w.run(`INSERT INTO conch.cron_gaps VALUES (1, '2026-01-01T08:00:00Z', '2026-01-02T08:00:00Z', 2, 'late', 1, now())`)
 	return w
 }
@@ -109,7 +111,7 @@ func (w *world) handler(t testing.TB) http.Handler {
 type exchange = webtest.Exchange[*world]
 
 func ours(operation string) bool {
-	return strings.Contains(operation, pathCrons) || strings.Contains(operation, pathJobs) || strings.Contains(operation, pathDead)
+	return strings.Contains(operation, pathNamed) || strings.Contains(operation, pathQueues) || strings.Contains(operation, pathJobs) || strings.Contains(operation, pathDead)
 }
 
 // F12, F13: each route gives every answer that is documented, and no other (B7).
@@ -123,6 +125,7 @@ func answers() []exchange {
 	const (
 		plain    = "Content-Type: text/plain"
 		report   = "GET /v1/crons/report"
+		named    = "POST /v1/cron"
 		run      = "POST /v1/crons/tick/run"
 		list     = "GET /v1/jobs"
 		add      = "POST /v1/jobs"
@@ -137,12 +140,20 @@ func answers() []exchange {
 		{Name: "all", Ask: "GET /v1/crons", Status: 200, Want: `"name":"report","schedule":"0 9 * * *","timezone":"Europe/Berlin","handler":{"command":["true"]},"args":{},"catch_up":"none","limit":100,"late":"1m0s"`},
 		{Name: "a page", Ask: "GET /v1/crons?after=report&limit=1", Status: 200, Want: `"crons":[{"name":"tick"`},
 		{Name: "a bad limit", Ask: "GET /v1/crons?limit=0", Status: 400, Want: "limit"},
+		{Name: "no times", Ask: "GET /v1/crons?next=0", Status: 400, Want: "next"},
+		{Name: "too many times", Ask: "GET /v1/crons?past=31", Status: 400, Want: "past"},
+		{Name: "strips", Ask: "GET /v1/crons?next=2&past=9", Status: 200, Want: `"past":[{"at":"2026-01-01T00:00:00Z","outcome":"enqueued","job":3,"by_hand":false,"decided_at":"2026-01-01T00:00:00Z","ended":"done"}]`},
 		{Name: "without a database", Given: none, Ask: "GET /v1/crons", Status: 404, Want: "no-database"},
 		{Name: "one", Ask: report + "?next=2", Status: 200, Want: `"gaps":[{"from":"2026-01-01T08:00:00Z","to":"2026-01-02T08:00:00Z","count":2,"why":"late"}]`},
 		{Name: "an old page", Ask: report + "?before=2026-01-01T00:00:00Z", Status: 200, Want: `"name":"report"`},
+		{Name: "a time that nobody has run", Ask: report, Status: 200, Want: `"due_at":"2026-01-02T08:00:00Z","next":[`},
 		{Name: "a bad time", Ask: report + "?before=yesterday", Status: 400, Want: "before"},
 		{Name: "too many", Ask: report + "?next=101", Status: 400, Want: "next"},
 		{Name: "unknown", Ask: "GET /v1/crons/nobody", Status: 404, Want: "unknown-cron"},
+
+		{Name: "by its name", Ask: "GET /v1/cron?cron=report&next=2", Status: 200, Want: `"past":[{"at":"2026-01-01T00:00:00Z"`},
+		{Name: "a bad time", Ask: "GET /v1/cron?cron=report&before=x", Status: 400, Want: "before"},
+		{Name: "without a name", Ask: "GET /v1/cron", Status: 404, Want: "unknown-cron"},
 
 		{Name: "now", Ask: run, Status: 200, Want: `"outcome":"enqueued","job":7,"by_hand":true`},
 		{Name: "a span", Ask: run, Body: someSpan, Status: 200, Want: `"at":"2026-01-01T00:01:00Z","outcome":"enqueued","job":9,`},
@@ -155,14 +166,29 @@ func answers() []exchange {
 		{Name: "unknown", Ask: "POST /v1/crons/nobody/pause", Status: 404, Want: "unknown-cron"},
 		{Name: "resumed", Ask: "POST /v1/crons/tick/resume", Status: 200, Want: `"paused":false`},
 		{Name: "unknown", Ask: "POST /v1/crons/nobody/resume", Status: 404, Want: "unknown-cron"},
+		{Name: "by its name", Ask: named + "/run", Body: `{"cron":"tick","from":"2026-01-01T00:00:00Z","to":"2026-01-01T00:01:00Z"}`, Status: 200, Want: `"at":"2026-01-01T00:01:00Z","outcome":"existing","job":9,`},
+		{Name: "half a span", Ask: named + "/run", Body: `{"cron":"tick","from":"2026-01-01T00:00:00Z"}`, Status: 422, Want: `"field":"to"`},
+		{Name: "without a name", Ask: named + "/run", Status: 404, Want: "unknown-cron"},
+		{Name: "plain text", Ask: named + "/run", Body: "now", Header: plain, Status: 415},
+		{Name: "by its name", Ask: named + "/pause", Body: `{"cron":"tick"}`, Status: 200, Want: `"paused":true,"filed":true`},
+		{Name: "unknown", Ask: named + "/pause", Body: `{"cron":"nobody"}`, Status: 404, Want: "unknown-cron"},
+		{Name: "plain text", Ask: named + "/pause", Body: "now", Header: plain, Status: 415},
+		{Name: "by its name", Ask: named + "/resume", Body: `{"cron":"tick"}`, Status: 200, Want: `"paused":false,"filed":true`},
+		{Name: "unknown", Ask: named + "/resume", Body: `{"cron":"nobody"}`, Status: 404, Want: "unknown-cron"},
+		{Name: "plain text", Ask: named + "/resume", Body: "now", Header: plain, Status: 415},
+
+		{Name: "how many", Ask: "GET /v1/queues", Status: 200, Want: `"held":false,"restored_at":null,"queues":[{"queue":"default","ready":1,`},
+		{Name: "after a restore", Given: (*world).restore, Ask: "GET /v1/queues", Status: 200, Want: `"held":true,"restored_at":"2026-01-01T00:00:00Z","queues":[`},
+		{Name: "released", Ask: release, Status: 200, Want: `"released":true`},
+		{Name: "without a database", Given: none, Ask: "GET /v1/queues", Status: 404, Want: "no-database"},
 
 		{Name: "all", Ask: list, Status: 200, Want: `"id":3,"state":"done","attempt":1,"queue":"q","handler":{"job":"work"},"priority":1,"retries":3,"timeout":"1h0m0s",`},
 		{Name: "a page", Ask: list + "?state=later&queue=q&before=5&limit=9", Status: 200, Want: `"jobs":[{"id":4,`},
 		{Name: "no state", Ask: list + "?state=done", Status: 400, Want: "ready, later, waiting, taken, dead"},
 		{Name: "a bad page", Ask: list + "?before=-1", Status: 400, Want: "before"},
 		{Name: "without a database", Given: none, Ask: list, Status: 404, Want: "no-database"},
-		{Name: "added", Ask: add, Body: `{"queue":"q","handler":"work","args":[1],"priority":0,"retries":0,"timeout":"5m","lane":"l","key":"k","run_at":"2999-01-01T00:00:00Z"}`, Status: 202, Want: `{"id":12}`, Sends: "Location: /v1/jobs/12"},
-		{Name: "added again", Ask: add, Body: `{"queue":"q","handler":"work","key":"k"}`, Status: 202, Want: `{"id":12}`},
+		{Name: "added", Ask: add, Body: `{"queue":"q","handler":"work","args":[1],"priority":0,"retries":0,"timeout":"5m","lane":"l","key":"k","run_at":"2999-01-01T00:00:00Z"}`, Status: 202, Want: `{"id":14}`, Sends: "Location: /v1/jobs/14"},
+		{Name: "added again", Ask: add, Body: `{"queue":"q","handler":"work","key":"k"}`, Status: 202, Want: `{"id":14}`},
 		{Name: "without a database", Given: none, Ask: add, Body: `{}`, Status: 404, Want: "no-database"},
 		{Name: "large", Ask: add, Body: `{"queue":"q","handler":"work","args":"` + strings.Repeat("a", maxJob) + `"}`, Status: 413},
 		{Name: "plain text", Ask: add, Body: "work", Header: plain, Status: 415},
@@ -189,7 +215,7 @@ func answers() []exchange {
 		{Name: "unknown", Ask: "POST /v1/jobs/99/retry", Status: 404, Want: "unknown-job"},
 		{Name: "too late", Ask: "POST /v1/jobs/3/retry", Status: 409, Want: "too-late"},
 
-		{Name: "nothing is held", Ask: release, Status: 200, Want: `{"released":false,"restored_at":null}`},
+		{Name: "nothing is held", Ask: release, Status: 200, Want: `{"released":false,"restored_at":"2026-01-01T00:00:00Z"}`},
 		{Name: "without a database", Given: none, Ask: release, Status: 404, Want: "no-database"},
 		{Name: "after a restore", Given: (*world).restore, Ask: release, Status: 200, Want: `{"released":true,"restored_at":"2026-01-01T00:00:00Z"}`},
 		{Name: "again", Ask: release, Status: 200, Want: `{"released":false,"restored_at":"2026-01-01T00:00:00Z"}`},
@@ -223,10 +249,10 @@ func answers() []exchange {
 func TestALockIsNamedToWhoAsks(t *testing.T) {
 	t.Parallel()
 	for table, asks := range map[string][]string{
-		"crons":           {"GET /v1/crons", "GET /v1/crons/tick", "POST /v1/crons/tick/run", "POST /v1/crons/tick/pause"},
+		"crons":           {"GET /v1/crons", "GET /v1/crons/tick", "POST /v1/crons/tick/run", "POST /v1/crons/tick/pause", "GET /v1/cron?cron=tick", "POST /v1/cron/run", "POST /v1/cron/pause"},
 		"jobs":            {"GET /v1/jobs", "POST /v1/jobs", "GET /v1/jobs/3", "POST /v1/jobs/4/cancel", "POST /v1/jobs/1/retry", "GET /v1/dead", "POST /v1/dead/operations"},
 		"job_operations":  {"GET /v1/dead/operations/" + begun, "POST /v1/dead/operations", "POST /v1/dead/operations/" + begun + "/resume"},
-		"schedule_server": {"POST /v1/jobs:release"},
+		"schedule_server": {"POST /v1/jobs:release", "GET /v1/queues"},
 	} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
@@ -250,13 +276,14 @@ func TestALockIsNamedToWhoAsks(t *testing.T) {
 
 // bodies are those of requests that need one.
 var bodies = map[string]string{
-	"POST /v1/crons/tick/run": "{}", "POST /v1/jobs": `{"queue":"q","handler":"work"}`, "POST /v1/dead/operations": `{"kind":"retry","all":true}`,
+	"POST /v1/crons/tick/run": "{}", "POST /v1/cron/run": `{"cron":"tick"}`, "POST /v1/cron/pause": `{"cron":"tick"}`, "POST /v1/cron/resume": `{"cron":"tick"}`, "POST /v1/jobs": `{"queue":"q","handler":"work"}`, "POST /v1/dead/operations": `{"kind":"retry","all":true}`,
 }
 
 // failures asks for each operation while the database is away, and in no time.
 func failures() (all []exchange) {
 	for _, ask := range []string{
 		"GET /v1/crons", "GET /v1/crons/tick", "POST /v1/crons/tick/run", "POST /v1/crons/tick/pause", "POST /v1/crons/tick/resume",
+		"GET /v1/cron?cron=tick", "POST /v1/cron/run", "POST /v1/cron/pause", "POST /v1/cron/resume", "GET /v1/queues",
 		"GET /v1/jobs", "POST /v1/jobs", "GET /v1/jobs/3", "POST /v1/jobs/3/cancel", "POST /v1/jobs/3/retry", "POST /v1/jobs:release",
 		"GET /v1/dead", "POST /v1/dead/operations", "GET /v1/dead/operations/" + begun, "POST /v1/dead/operations/" + begun + "/resume",
 	} {
@@ -275,7 +302,7 @@ func TestATokenThatMayRead(t *testing.T) {
 	a := newAPI(w.store, slog.New(slog.DiscardHandler))
 	api := webtest.Site(t, &webtest.Log{}, a.routes(), func(c *web.Config) { c.Tokens = webtest.Tokens(t) }).API()
 	for ask, want := range map[string][2]int{
-		"GET /v1/crons": {200, 200}, "POST /v1/crons/tick/pause": {403, 200}, "POST /v1/crons/tick/run": {403, 200}, "GET /v1/dead": {200, 200}, "POST /v1/jobs/6/cancel": {403, 200},
+		"GET /v1/crons": {200, 200}, "POST /v1/crons/tick/pause": {403, 200}, "POST /v1/crons/tick/run": {403, 200}, "POST /v1/cron/pause": {403, 404}, "GET /v1/queues": {200, 200}, "GET /v1/dead": {200, 200}, "POST /v1/jobs/6/cancel": {403, 200},
 	} {
 		for i, secret := range []string{webtest.ReadSecret, webtest.OperateSecret} {
 			out := httptest.NewRecorder()

@@ -96,7 +96,7 @@ func people(ctx context.Context, s *pgstore.Store, cfg pg.Config, token fence.To
 	try(s.RunNow(ctx, name, time.Time{}, time.Time{}))
 	try(s.RunNow(ctx, name, time.Time{}, time.Time{}))
 	try(s.Crons(ctx, "", "", 9))
-	try(s.Past(ctx, 1, time.Now(), 9))
+	try(s.Past(ctx, []int64{1}, time.Now(), 9))
 	try(s.Gaps(ctx, 1, time.Now(), 9))
 	try(s.Depths(ctx))
 	try(s.Jobs(ctx, pgstore.JobFilter{Most: 9}))

@@ -56,11 +56,13 @@ type service struct {
 
 func newService(f node.Frame) *service {
 	s := &service{frame: f, tally: newTally(), look: make(chan struct{}, 1), warms: make(chan struct{}, 1), section: new(Section)}
+	f.Board.Offer(kindJob, s.selects)
 	if f.Database == nil {
 		return s
 	}
 	if s.store, s.fault = pgstore.Open(f.Over, f.Database.Connection(" crons"), mostConnections); s.fault == nil {
 		f.Go(func() { s.declare(f.Over) })
+		f.Go(func() { tellQueues(f.Over, f.Board, s.store.Depths) })
 	}
 	return s
 }

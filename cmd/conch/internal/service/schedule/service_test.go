@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule"
@@ -71,7 +72,7 @@ func hosted(t *testing.T, id, url string) (*service, *nodetest.Log, func()) {
 	log := &nodetest.Log{}
 	ctx, cancel := context.WithCancel(t.Context())
 	var busy sync.WaitGroup
-	s := newService(node.Frame{ID: id, Log: slog.New(slog.NewTextHandler(log, nil)), Over: ctx, Go: busy.Go, Database: &pgmint.Config{URL: url}})
+	s := newService(node.Frame{ID: id, Log: slog.New(slog.NewTextHandler(log, nil)), Over: ctx, Go: busy.Go, Board: web.NewBoard(), Database: &pgmint.Config{URL: url}})
 	end := sync.OnceFunc(func() {
 		cancel()
 		pgtest.Within(t, patience, "the service ends", busy.Wait)

@@ -34,11 +34,12 @@ type Cron struct {
 	Adopted  bool            `json:"adopted"`
 	Since    time.Time       `json:"since"`
 	By       string          `json:"by"`
-	Settled  *time.Time      `json:"settled_at"` // null: nobody has led yet
-	Last     *Past           `json:"last"`       // null: none
+	Settled  *time.Time      `json:"settled_at"`       // null: nobody has led yet
+	Last     *Past           `json:"last"`             // null: none
+	Due      *time.Time      `json:"due_at,omitempty"` // since when a leader has something to do with it, and does not
 	Next     []time.Time     `json:"next"`
 	Fault    string          `json:"fault,omitempty"` // why this node cannot read the schedule
-	Past     []Past          `json:"past,omitempty"`  // of one cron alone
+	Past     []Past          `json:"past,omitempty"`  // if asked for
 	Gaps     []Gap           `json:"gaps,omitempty"`
 }
 
@@ -61,6 +62,7 @@ type Past struct {
 	Job     int64     `json:"job"`
 	ByHand  bool      `json:"by_hand"`
 	Decided time.Time `json:"decided_at"`
+	Ended   string    `json:"ended,omitempty"` // how the last attempt at its job has ended
 }
 
 // Gap is times that were passed over.
@@ -89,12 +91,15 @@ func showCron(l pgstore.Listed, now time.Time, most int) Cron {
 	case !l.Paused:
 		c.Next = append(c.Next, next(plan, now.UTC(), most)...)
 	}
+	if since, _ := overdue(l); !since.IsZero() && now.Sub(since) > l.Jitter+longWait {
+		c.Due = orNull(since.UTC())
+	}
 	return c
 }
 
 func showPast(all []pgstore.Past) (out []Past) {
 	for _, p := range all {
-		out = append(out, Past{p.At, p.Outcome, p.Job, p.Epoch == 0, p.Decided})
+		out = append(out, Past{p.At, p.Outcome, p.Job, p.Epoch == 0, p.Decided, p.Ended})
 	}
 	return out
 }

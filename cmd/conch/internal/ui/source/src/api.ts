@@ -78,7 +78,11 @@ async function send<T>(url: URL, init: RequestInit, patience: number): Promise<T
     throw new Refusal(0, '', (e as Error).name === 'TimeoutError' ? 'the node did not answer in time' : 'the node cannot be reached')
   }
   if (!answer.ok) throw await refusalOf(answer)
-  return (await answer.json()) as T
+  try {
+    return (await answer.json()) as T
+  } catch {
+    throw new Refusal(0, '', 'the node’s answer was cut off')
+  }
 }
 
 /** read asks for something, with the token that may read, or the operating one if there is only that. */

@@ -1,0 +1,105 @@
+package ui_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/conchhq/conch/internal/runtest"
+)
+
+// workStands has a node stand in a way, on all its pages.
+func workStands(n *node, is string) {
+	stand(n, is)
+	switch is {
+	case "well":
+		n.busy()
+	case "trouble":
+		n.troubled()
+	}
+}
+
+// Rule 7: axe-core finds nothing serious on these pages either, nor in what asks before it acts.
+func TestAxeFindsNothingSeriousAtWork(t *testing.T) {
+	n := watched(t)
+	looks, stands := []look{desk, {width: 390, height: 844, dark: true}}, []string{"trouble", "stale"}
+	if runtest.Whole() {
+		looks, stands = append(looks, look{width: 1440, height: 900, dark: true}, phone), append(stands, "well")
+	}
+	for _, as := range looks {
+		b := open(t, n.URL+"/#/crons", as)
+		serious := func(where string) {
+			for _, found := range b.axe() {
+				t.Errorf("%s, %+v: %s", where, as, found)
+			}
+			if wide := js[int64](b, "document.documentElement.scrollWidth"); wide > as.width {
+				t.Errorf("%s: %d pixels wide on a screen of %d", where, wide, as.width)
+			}
+		}
+		for _, is := range stands {
+			workStands(n, is)
+			b.at("#/crons")
+			b.says(map[string]string{"well": "All 3 crons run", "trouble": "2 of 7 crons need somebody", "stale": "Not known: the database has not answered"}[is])
+			for name, hash := range workPages {
+				b.at(hash)
+				b.settled()
+				serious(name + " " + is)
+			}
+		}
+		workStands(n, "trouble")
+		for hash, button := range map[string]string{"#/crons": "Run now…", "#/jobs/j?id=1600": "Try again…", "#/dead": "Discard 2,347…"} {
+			b.at(hash)
+			b.press(button)
+			b.until("it asks", "document.querySelector('dialog[open]')")
+			serious("the question on " + hash)
+			b.press("Leave it")
+		}
+	}
+}
+
+// settled waits until the page has drawn what it asked for.
+func (b *tab) settled() {
+	b.t.Helper()
+	b.until("its heading is there, and nothing is asked for", "document.querySelector('main h1') && !/sking the node|may take some|Loading this page/.test(document.querySelector('main').innerText)")
+	js[bool](b, "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+}
+
+// Pictures of these pages, for people to look at.
+func TestWorkPictures(t *testing.T) {
+	dir := os.Getenv("CONCH_PICTURES")
+	if dir == "" {
+		t.Skip("nobody wants pictures: CONCH_PICTURES names a folder for them")
+	}
+	n := watched(t)
+	for name, as := range map[string]look{"light-1440": desk, "dark-1440": {width: 1440, height: 900, dark: true}, "light-390": phone, "dark-390": {width: 390, height: 844, dark: true}} {
+		for _, is := range []string{"well", "trouble", "stale"} {
+			workStands(n, is)
+			if is == "stale" {
+				n.troubled()
+				n.away(0)
+			}
+			b := open(t, n.URL+"/#/nodes", as)
+			for page, hash := range workPages {
+				b.at(hash)
+				b.settled()
+				if is == "stale" {
+					n.away(43e9)
+					b.says("Not known: the database has not answered")
+				}
+				b.picture(filepath.Join(dir, fmt.Sprintf("%s-%s-%s.png", page, is, name)))
+				n.away(0)
+			}
+			b.close()
+		}
+	}
+	empty := newNode(t, "/")
+	for name, as := range map[string]look{"light-1440": desk, "dark-390": {width: 390, height: 844, dark: true}} {
+		b := open(t, empty.URL+"/", as)
+		for _, page := range []string{"nodes", "crons", "jobs", "dead"} {
+			b.at(workPages[page])
+			b.settled()
+			b.picture(filepath.Join(dir, page+"-empty-"+name+".png"))
+		}
+	}
+}
