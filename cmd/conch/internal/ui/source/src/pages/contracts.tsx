@@ -79,6 +79,7 @@ function saidOf(all: Contract[]): Said {
   const contracts = count(all.length, 'contract')
   if (bad.length > 0) return { tone: 'bad', sign: '✕', text: `${bad.length} of ${contracts} ${bad.length === 1 ? 'does' : 'do'} not go on`, more }
   if (warn.length > 0) return { tone: 'warn', sign: '!', text: `${warn.length} of ${contracts} may need somebody`, more }
+  if (of('good').length === 0) return { tone: 'calm', sign: '○', text: all.length === 1 ? 'The one contract is at rest' : `All ${contracts} are at rest`, more }
   return { tone: 'good', sign: '✓', text: all.length === 1 ? 'The one contract goes on' : `All ${contracts} go on`, more }
 }
 
