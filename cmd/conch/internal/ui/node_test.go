@@ -60,7 +60,7 @@ type node struct {
 	opened           int
 	ended            chan struct{}
 	ledger           ledger
-	work             *work // what it says of processes, crons and jobs
+	work             *work  // what it says of processes, crons and jobs
 	lost             string // paths that begin so are not answered
 }
 
