@@ -179,9 +179,9 @@ func TestOneCronHoldsUpNoOther(t *testing.T) {
 func TestARevisionIsItsOwn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	first := d.adopt(d.declare(1, cron("a", schedule.Allow))[0])
+	first := d.adopt(d.declare(1, cron("a", schedule.Skip))[0])
 	d.write(first)
-	c := cron("a", schedule.Allow)
+	c := cron("a", schedule.Skip)
 	c.Retries = 7
 	d.declare(2, c)
 	second := core.Move{Cron: first.Cron, Was: core.Position{Cursor: first.To, Adopted: 1, Newest: 2}, To: core.Cursor{At: d.base.Add(time.Minute)}, Adopt: 2, Since: d.base.Add(time.Minute)}
@@ -197,8 +197,8 @@ func TestARevisionIsItsOwn(t *testing.T) {
 	if got := scan[[]time.Time](t, d.conn, `SELECT array_agg(since ORDER BY n) FROM conch.cron_revisions`); !got[0].Equal(d.base) || !got[1].Equal(second.Since) {
 		t.Errorf("they are in force from %v on", got)
 	}
-	if out := d.write(d.after(gap, 2, 3)); len(out.Ends) != 1 || scan[string](t, d.conn, `SELECT string_agg(retries::text, ' ') FROM conch.jobs`) != "7" {
-		t.Errorf("a time is %s", ends(out))
+	if out := d.write(d.after(gap, 2, 3, 4)); len(out.Ends) != 2 || out.Ends[1].Outcome != core.Skipped || scan[string](t, d.conn, `SELECT string_agg(retries::text, ' ') FROM conch.jobs`) != "7" {
+		t.Errorf("two times are %s", ends(out))
 	}
 }
 
