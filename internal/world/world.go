@@ -10,7 +10,7 @@ import (
 // World runs events in the order of their instants.
 type World struct {
 	now   time.Duration // true time since the start
-	queue []*event
+	queue []event       // a heap
 	taken map[time.Duration]struct{}
 	rng   *rand.Rand
 	steps int
@@ -50,7 +50,7 @@ func (w *World) After(d time.Duration, f func()) {
 		at++
 	}
 	w.taken[at] = struct{}{}
-	w.push(&event{at: at, run: f})
+	w.push(event{at: at, run: f})
 }
 
 // When looks again and again whether something is so, and then does something.
@@ -164,36 +164,33 @@ func Weighed[T any](pick func(int) int, all []T, weight func(T) int) (one T) {
 func (w *World) Draw() uint64 { return w.rng.Uint64() }
 
 // push adds an event to the queue, a binary heap. container/heap would box each event.
-func (w *World) push(e *event) {
+func (w *World) push(e event) {
 	q := append(w.queue, e)
-	for i := len(q) - 1; i > 0; {
-		up := (i - 1) / 2
-		if q[up].at < q[i].at {
+	at := len(q) - 1
+	for at > 0 {
+		up := (at - 1) / 2
+		if q[up].at < e.at {
 			break
 		}
-		q[up], q[i] = q[i], q[up]
-		i = up
+		q[at], at = q[up], up
 	}
-	w.queue = q
+	q[at], w.queue = e, q
 }
 
-func (w *World) pop() *event {
+func (w *World) pop() event {
 	q := w.queue
-	first, last := q[0], len(q)-1
-	q[0], q[last] = q[last], nil
-	q = q[:last]
-	for i := 0; ; {
-		least := i
-		for _, down := range [2]int{2*i + 1, 2*i + 2} {
-			if down < last && q[down].at < q[least].at {
-				least = down
-			}
+	first, last := q[0], q[len(q)-1]
+	q[len(q)-1].run = nil // what has run keeps nothing
+	q = q[:len(q)-1]
+	for at, down := 0, 1; len(q) > 0; at, down = down, 2*down+1 {
+		if down+1 < len(q) && q[down+1].at < q[down].at {
+			down++
 		}
-		if least == i {
+		if down >= len(q) || last.at < q[down].at {
+			q[at] = last
 			break
 		}
-		q[i], q[least] = q[least], q[i]
-		i = least
+		q[at] = q[down]
 	}
 	w.queue = q
 	return first

@@ -2,11 +2,13 @@ package pgstore_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule"
+	"github.com/conchhq/conch/schedule/internal/core"
 )
 
 // added adds a job of a lane, and returns its id.
@@ -140,6 +142,63 @@ func TestACronCountsItsOwn(t *testing.T) {
 				t.Errorf("cron %d: a time is %s", i, e.Outcome)
 			}
 		}
+	}
+}
+
+// F12: of crons that are written at once one that has moved elsewhere holds up no other: each of the others has its rows, its jobs and its own answers, and a time
+// that is skipped names the job that holds its own lane.
+func TestOneCronHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	first := added(t, d, `, lane => 'a'`)
+	all := d.declare(1, cron("busy", schedule.Skip), cron("free", schedule.Allow), cron("moved", schedule.Allow))
+	busy, free, moved := d.adopt(all[0]), d.adopt(all[1]), d.adopt(all[2])
+	d.write(busy, free, moved)
+	if out := ends(d.write(d.after(busy, 1, 1))); out != "enqueued 2" {
+		t.Errorf("its first time is %s", out)
+	}
+	next, elsewhere := d.after(d.after(busy, 1, 1), 1, 2), d.after(moved, 1, 2)
+	elsewhere.Was.Newest = 9
+	out := d.write(next, d.after(free, 1, 2), elsewhere)
+	if got, want := ends(out), "skipped 2, enqueued"; len(out.Moved) != 2 || len(out.Ends) != 2 || !strings.HasPrefix(got, want) {
+		t.Errorf("they have moved: %v, and their times are %s; want %s", out.Moved, got, want)
+	}
+	if got, want := scan[string](t, d.conn, `SELECT string_agg(concat_ws(' ', c.name, r.outcome, r.job), ', ' ORDER BY c.name, r.at)
+		FROM conch.cron_runs r JOIN conch.crons c ON c.id = r.cron`), "busy enqueued 2, busy skipped 2, free enqueued"; !strings.HasPrefix(got, want) {
+		t.Errorf("the rows are %s, want %s", got, want)
+	}
+	if out := d.write(d.after(d.after(free, 1, 2), 1, 3), elsewhere); len(out.Moved) != 1 || len(out.Ends) != 1 || out.Ends[0].Outcome != core.Enqueued {
+		t.Errorf("they have moved: %v, and their times are %s", out.Moved, ends(out))
+	}
+	if n := scan[int](t, d.conn, `SELECT count(*) FROM conch.jobs j JOIN conch.crons c ON c.id = j.cron WHERE c.name = 'free'`); n != 2 || first != 1 {
+		t.Errorf("%d jobs were added", n)
+	}
+}
+
+// F12: an adoption sets the instant of its own revision, and a move that adopts none leaves the one that is in force.
+func TestARevisionIsItsOwn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	first := d.adopt(d.declare(1, cron("a", schedule.Skip))[0])
+	d.write(first)
+	c := cron("a", schedule.Skip)
+	c.Retries = 7
+	d.declare(2, c)
+	second := core.Move{Cron: first.Cron, Was: core.Position{Cursor: first.To, Adopted: 1, Newest: 2}, To: core.Cursor{At: d.base.Add(time.Minute)}, Adopt: 2, Since: d.base.Add(time.Minute)}
+	d.write(second)
+	gap := core.Move{
+		Cron: first.Cron, Was: core.Position{Cursor: second.To, Adopted: 2, Newest: 2}, To: core.Cursor{At: d.base.Add(2 * time.Minute)},
+		Gap: &core.Gap{From: d.base.Add(61 * time.Second), To: d.base.Add(2 * time.Minute), Count: 1, Why: core.WhyPaused},
+	}
+	d.write(gap)
+	if got := d.read(first.Cron).Crons[0]; got.Adopted != 2 || !got.Position.Cursor.At.Equal(gap.To.At) || scan[int](t, d.conn, `SELECT count(*) FROM conch.cron_gaps`) != 1 {
+		t.Errorf("it stands at %+v", got.Position)
+	}
+	if got := scan[[]time.Time](t, d.conn, `SELECT array_agg(since ORDER BY n) FROM conch.cron_revisions`); !got[0].Equal(d.base) || !got[1].Equal(second.Since) {
+		t.Errorf("they are in force from %v on", got)
+	}
+	if out := d.write(d.after(gap, 2, 3, 4)); len(out.Ends) != 2 || out.Ends[1].Outcome != core.Skipped || scan[string](t, d.conn, `SELECT string_agg(retries::text, ' ') FROM conch.jobs`) != "7" {
+		t.Errorf("two times are %s", ends(out))
 	}
 }
 

@@ -85,3 +85,45 @@ func TestSomeDeadJobs(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// F13: an operation that has ended has ended. Given again it takes nothing that it had to leave to another one, and its end stays where it was.
+func TestAnOperationEndsOnce(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s, conn, other := open(t, db.Config()), db.Connect(t), db.Connect(t)
+	kill(t, conn, 2)
+	o := pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}
+	operates := func() pgstore.Carried {
+		t.Helper()
+		if done, err := s.Operate(t.Context(), o); err != nil || done != 1 {
+			t.Errorf("%d were retried, %v; want the one that nobody has", done, err)
+		}
+		c, err := s.Operation(t.Context(), o.ID)
+		if err != nil || c.Ended.IsZero() {
+			t.Errorf("got %+v, %v", c, err)
+		}
+		return c
+	}
+	commit := held(t, other, `SELECT FROM conch.job_dead WHERE job = 1 FOR UPDATE`)
+	ended := operates().Ended
+	commit()
+	if again := operates().Ended; !again.Equal(ended) {
+		t.Errorf("it has ended at %s, and at %s", ended, again)
+	}
+}
+
+// F13: what an operation has retried and what dies again is not of that operation, also by a clock that has gone back.
+func TestRetriedOnceByAnyClock(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	kill(t, conn, 2)
+	o := pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}
+	run(t, conn, `INSERT INTO conch.job_operations (id, kind) VALUES ($1, 'retry')`, o.ID)
+	run(t, conn, `SELECT conch.dead_step($1, 1)`, o.ID)
+	die(t, conn, 1)
+	run(t, conn, `UPDATE conch.job_dead SET died_at = died_at - interval '1h'`)
+	if done, err := s.Operate(t.Context(), o); err != nil || done != 2 {
+		t.Errorf("%d were retried, %v", done, err)
+	}
+	take(t, s, 9, 2)
+}

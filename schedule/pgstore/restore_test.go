@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/schedule"
 	"github.com/conchhq/conch/schedule/pgstore"
 )
@@ -122,5 +123,34 @@ func TestLooksAreCheap(t *testing.T) {
 	}
 	if time.Since(scan[time.Time](t, conn, `SELECT seen_at FROM conch.schedule_server`)).Abs() > time.Hour/2 {
 		t.Error("a clock that was ahead is remembered")
+	}
+}
+
+// What has changed within the minute of the last look is found out at once; and while another one is about to note it, nothing is taken and nobody waits.
+func TestAChangeIsFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	for what, sql := range map[string]string{
+		"another server": `UPDATE conch.schedule_server SET server = '7/1', seen_at = now()`,
+		"older rows":     `UPDATE conch.schedule_server SET looks = looks - 12, seen_at = now()`,
+	} {
+		db := pgtest.New(t)
+		s, conn, other := open(t, db.Config()), db.Connect(t), db.Connect(t)
+		for range 15 {
+			look(t, s, conn, "nothing has happened", false, false, false)
+		}
+		run(t, conn, `SELECT conch.job_add('q', 'before')`)
+		run(t, conn, sql)
+		looked := func() bool {
+			t.Helper()
+			return scan[bool](t, conn, `SELECT (s).held FROM conch.schedule_look(15) s`)
+		}
+		commit := held(t, other, `SELECT FROM conch.schedule_server FOR UPDATE`)
+		if run(t, conn, `SET lock_timeout = '1s'`); !looked() {
+			t.Errorf("%s: while another one looks, jobs are taken", what)
+		}
+		commit()
+		if looked() || !scan[bool](t, conn, `SELECT changed_at IS NOT NULL FROM conch.schedule_server`) {
+			t.Errorf("%s: it is not noted, or held", what)
+		}
 	}
 }

@@ -74,6 +74,7 @@ func TestSamplesWhileTheClockIsStepped(t *testing.T) {
 	}
 	put(1)
 	run(t, conn, `INSERT INTO conch.sample (at, name, labels, value, epoch) SELECT at + interval '18250 days', name, labels, 2, 1 FROM conch.sample`) // ahead by a slot
+	run(t, conn, `INSERT INTO conch.sample (at, name, value) SELECT min(at), 'shop_orders', 9 FROM conch.sample`)                                     // a program's own stays
 	put(3)
 	put(4)
 	newest := func() time.Time {
@@ -83,7 +84,7 @@ func TestSamplesWhileTheClockIsStepped(t *testing.T) {
 		}
 		return at
 	}
-	if got, want := samples(t, conn), "conch_jobs mail 2 1, conch_jobs mail 3 1"; got != want || newest().After(time.Now()) {
+	if got, want := samples(t, conn), "conch_jobs mail 2 1, shop_orders 9, conch_jobs mail 3 1"; got != want || newest().After(time.Now()) {
 		t.Errorf("there are %q, want %q; the newest is of %s", got, want, newest())
 	}
 }

@@ -119,6 +119,7 @@ func TestASlotIsTakenOnce(t *testing.T) {
 		t.Errorf("the next slot: %+v", turn)
 	}
 	c.end(4, next, 0)
+	c.end(4, first, 7)    // of a call whose slot is over
 	c.passes(-slotLength) // the clock goes back
 	if turn := c.begin(5, pgstore.Slot{Call: pgstore.NewCall()}); !turn.Taken || turn.Last.CutOff() || turn.Last.Code != 0 {
 		t.Errorf("a slot that was taken while the clock was ahead: %+v", turn)

@@ -299,12 +299,12 @@ func TestOneWaitsForAnother(t *testing.T) {
 	take(t, s, 9, again)
 	waitsUntil(t, conn, held(t, conn, `SELECT conch.job_add('q', 'work', key => 'k')`), ends(again))
 	kill(t, conn, 2)
-	o := pgstore.Operation{ID: [16]byte{1}, Kind: pgstore.Retry}
-	run(t, conn, `INSERT INTO conch.job_operations (id, kind) VALUES ($1, 'retry')`, o.ID)
-	held(t, conn, `SELECT conch.dead_step($1, 9)`, o.ID)
+	id := [16]byte{1}
+	run(t, conn, `INSERT INTO conch.job_operations (id, kind) VALUES ($1, 'retry')`, id)
+	held(t, conn, `SELECT conch.dead_step($1, 9)`, id)
 	dies := func() { t.Helper(); run(t, conn, `ROLLBACK`) }
 	waitsUntil(t, conn, dies, func() error {
-		n, err := s.Operate(t.Context(), o)
+		n, err := s.Resume(t.Context(), id) // to begin it once more would wait for its row already
 		if n != 2 {
 			t.Errorf("it had %d jobs", n)
 		}

@@ -19,6 +19,7 @@ func TestTrim(t *testing.T) {
 	run(t, conn, `SELECT conch.job_add('q', 'work') FROM generate_series(1, 3)`) // done, cancelled, discarded
 	run(t, conn, `SELECT FROM conch.job_take('{q}', 'worker/1', 1, 1)`)
 	run(t, conn, `SELECT conch.job_done(1, 1)`)
+	run(t, conn, `INSERT INTO conch.job_attempts (job, attempt, outcome, post, began, ended, spare) VALUES (1, 0, 'failed', 'worker/1', now(), now(), 3)`) // the newest counts
 	run(t, conn, `SELECT conch.job_cancel(2, 'no')`)
 	die(t, conn, 1)
 	if _, err := s.Operate(t.Context(), pgstore.Operation{ID: [16]byte{3}, Kind: pgstore.Discard, Jobs: []int64{3}}); err != nil {
@@ -38,9 +39,9 @@ func TestTrim(t *testing.T) {
 	run(t, conn, `SELECT conch.job_done(8, 1)`)
 	run(t, conn, `SELECT conch.job_add('q', 'work')`) // 9 is young
 	run(t, conn, `INSERT INTO conch.crons (name, filed, retired, newest, adopted, floor_at)
-		VALUES ('gone', true, true, 2, 2, NULL), ('lives', true, false, 2, 2, now() - interval '50 days'), ('going', true, true, 2, 1, NULL)`)
+		VALUES ('gone', true, true, 2, 2, NULL), ('lives', true, false, 2, 2, now() - interval '50 days'), ('going', true, true, 2, 1, NULL), ('late', true, true, 2, 2, NULL)`)
 	run(t, conn, `INSERT INTO conch.cron_revisions (cron, n, definition, retired, since)
-		SELECT c.id, n, '{}', c.retired AND n = 2, now() - interval '70 days' FROM conch.crons c, generate_series(1, 2) n`)
+		SELECT c.id, n, '{}', c.retired AND n = 2, now() - CASE WHEN c.name = 'late' AND n = 2 THEN interval '10 days' ELSE '70 days' END FROM conch.crons c, generate_series(1, 2) n`)
 	run(t, conn, `INSERT INTO conch.cron_runs SELECT c.id, now() - make_interval(days => d), 'enqueued', 1, 1, 1, now() FROM conch.crons c, generate_series(20, 60, 40) d`)
 	run(t, conn, `INSERT INTO conch.cron_gaps SELECT 2, now(), now(), 1, 'late', 1, now() - make_interval(days => d) FROM generate_series(20, 60, 40) d`)
 
@@ -57,7 +58,7 @@ func TestTrim(t *testing.T) {
 			(SELECT count(*) FROM conch.cron_gaps), (SELECT string_agg(c.name || v.n, ' ' ORDER BY c.name, v.n) FROM conch.cron_revisions v JOIN conch.crons c ON c.id = v.cron),
 			(SELECT count(*) FROM conch.job_operations))`)
 	}
-	const all = "1 2 3 4 5 6 7 8 9 | 1 2 3 4 5 8 | going20 going60 gone20 gone60 lives20 lives60 | 2 | going1 going2 gone1 gone2 lives1 lives2 | 2"
+	const all = "1 2 3 4 5 6 7 8 9 | 1 2 3 4 5 8 | going20 going60 gone20 gone60 late20 late60 lives20 lives60 | 2 | going1 going2 gone1 gone2 late1 late2 lives1 lives2 | 2"
 	if got := left(); got != all {
 		t.Errorf("a stale token has left\n%s, want\n%s", got, all)
 	}
@@ -67,7 +68,7 @@ func TestTrim(t *testing.T) {
 	if done, err := s.Trim(t.Context(), leader, before, 0); done != (schedule.Trimmed{Jobs: 3, Runs: 2, Others: 4}) || err != nil {
 		t.Errorf("deleted are %+v, %v", done, err)
 	}
-	const want = "4 5 6 7 8 9 | 4 5 8 | going20 going60 lives20 | 1 | going1 going2 gone2 lives2 | 0"
+	const want = "4 5 6 7 8 9 | 4 5 8 | going20 going60 late20 late60 lives20 | 1 | going1 going2 gone2 late1 late2 lives2 | 0"
 	if got := left(); got != want {
 		t.Errorf("left are\n%s, want\n%s", got, want)
 	}

@@ -48,12 +48,16 @@ func (c *Core) linkTo(name string) *link {
 // takeArrivals takes what has become of connections, and what was said. An end comes after the last words on that connection: a goodbye that is
 // read after the end would make a node that has left look like one that is lost, and is to be looked for.
 func (c *Core) takeArrivals(in Arrived) {
-	c.happened, in.Messages = slices.Clone(in.Links), slices.Clone(in.Messages) // they are the caller's
+	if len(in.Links) > 0 {
+		c.happened, in.Messages = slices.Clone(in.Links), slices.Clone(in.Messages) // they are the caller's
+	}
 	for len(c.happened) > 0 {
 		l := c.happened[0]
 		if c.happened = c.happened[1:]; !l.Up {
 			c.tellArcs() // of a connection that has come up before the one that ended
-			in.Messages = c.hearThose(in.Messages, func(m Message) bool { return m.From == l.Peer })
+			from := func(m Message) bool { return m.From == l.Peer }
+			c.hearThose(in.Messages, from)
+			in.Messages = slices.DeleteFunc(in.Messages, from)
 		}
 		c.takeLink(l)
 	}
@@ -62,16 +66,15 @@ func (c *Core) takeArrivals(in Arrived) {
 	c.tellArcs()
 }
 
-// hearThose takes those messages that are chosen, and returns the others. Statements go first: after a goodbye none counts of that peer.
-func (c *Core) hearThose(all []Message, are func(Message) bool) (others []Message) {
-	for _, line := range []string{LineGossip, LineOverlay} {
+// hearThose takes those messages that are chosen. Statements go first: after a goodbye none counts of that peer.
+func (c *Core) hearThose(all []Message, are func(Message) bool) {
+	for _, line := range [...]string{LineGossip, LineOverlay} {
 		for _, m := range all {
 			if m.Line == line && are(m) {
 				c.hearMessage(m)
 			}
 		}
 	}
-	return slices.DeleteFunc(all, are)
 }
 
 // takeLink takes what has become of a connection.

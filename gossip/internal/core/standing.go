@@ -42,6 +42,9 @@ func (c *Core) comeBack(namespace string) {
 
 // returnOwed takes back what had to wait for a person's word.
 func (c *Core) returnOwed() {
+	if len(c.owed) == 0 {
+		return
+	}
 	for _, namespace := range slices.Sorted(maps.Keys(c.owed)) {
 		if c.now >= c.stays[namespace] {
 			delete(c.owed, namespace)

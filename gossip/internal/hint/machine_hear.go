@@ -178,12 +178,18 @@ func (m *Machine) isFresh(s *seat, c *candidate) bool { return m.now-c.made <= s
 // heartbeat is known as one. Electors are never forgotten: anybody may have kept what a dead one said, and bring it again as
 // if it were new. There are few of them; without electors a key costs nothing, and so many cannot be remembered.
 func (m *Machine) lapseBeats(s *seat) {
-	for _, c := range s.sortedCandidates() {
-		if m.now-c.made > s.valid {
-			s.dropCandidate(c)
-		}
-		if m.now-c.made > forgets*s.valid && !s.elector[c.said.Subject] {
-			delete(s.all, c.said.Subject)
+	s.ranked = slices.DeleteFunc(s.ranked, func(c *candidate) bool { return !m.isFresh(s, c) })
+	if m.now <= s.forgetAt {
+		return
+	}
+	s.forgetAt = m.now + (forgets-1)*s.valid // of what comes from now on none is older than a validity
+	for subject, c := range s.all {
+		switch until := c.made + forgets*s.valid; {
+		case s.elector[subject]:
+		case m.now > until:
+			delete(s.all, subject)
+		default:
+			s.forgetAt = min(s.forgetAt, until)
 		}
 	}
 }

@@ -65,8 +65,9 @@ type seat struct {
 	others    allowance     // for passing on heartbeats of candidates that were none of the first ones until then
 	ended     bool          // no reign is left, and that was told
 
-	all    map[wire.Subject]*candidate
-	ranked []*candidate // those that stand and are valid, the first ones of the order
+	all      map[wire.Subject]*candidate
+	ranked   []*candidate  // those that stand and are valid, the first ones of the order
+	forgetAt time.Duration // until then there is none to forget: a node looks four times a round
 
 	suggested Suggestion
 	changes   int

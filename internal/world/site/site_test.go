@@ -111,6 +111,39 @@ func TestTheSmallestWorld(t *testing.T) {
 	worldtest.Rules(t, simulator(), 3, 20, func(string, *config) {})
 }
 
+// A scope has one process at a time that may act: the next act door opens when the deadline of the term before has passed, whatever has become of
+// its process. One that goes on after that hears that another one has the scope.
+func TestOneActsAtATime(t *testing.T) {
+	t.Parallel()
+	acts, lost, passed := 0, 0, 0
+	for seed := range uint64(20) {
+		b := begin(config{Nodes: 3, Seed: seed + 1})
+		var all []*site.Term
+		b.Lease([]string{"desk"}, func(one *site.Term) site.Tenant {
+			if all = append(all, one); one.Epoch != int64(len(all)) || !one.IsNewest() {
+				t.Errorf("term %d has epoch %d", len(all), one.Epoch)
+			}
+			return site.Tenant{
+				Extended: func() {}, Passed: func() { passed++ }, Lost: func() { lost++; one.End() },
+				Opened: func() {
+					acts++
+					for _, o := range all {
+						b.Check(o == one || !o.Acts || o.Boot() >= o.Deadline, "one acts", "%s may act in term %d, and %s until %s in term %d", one.Name, one.Epoch, o.Name, o.Deadline, o.Epoch)
+					}
+				},
+			}
+		})
+		b.Go(time.Hour, time.Minute, b.EndFaults)
+		worldtest.Clean(t, b.Report())
+		if last := all[len(all)-1]; !last.Acts || !last.Lasts() {
+			t.Errorf("seed %d: nobody may act in the end", seed+1)
+		}
+	}
+	if acts == 0 || lost == 0 || passed == 0 {
+		t.Errorf("%d acted, %d heard of another one, %d deadlines passed", acts, lost, passed)
+	}
+}
+
 // A story has every word of a site.
 func TestAStoryOfASite(t *testing.T) {
 	t.Parallel()

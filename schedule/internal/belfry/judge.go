@@ -150,7 +150,7 @@ func (r *run) begun(w *work) {
 		same := o.ID == w.ID || o.Lane == w.Lane && w.Lane != ""
 		r.Check(!same || o.Fenced || w.Fenced, Alone, "attempt %d of job %d of %q begins at %s while attempt %d of job %d runs at %s", w.Attempt, w.ID, w.Lane, w.desk.n.Name, o.Attempt, o.ID, o.desk.n.Name)
 	}
-	r.Check(w.Fenced || w.desk.acts, Doors, "attempt %d of job %d begins at %s, whose act door is shut", w.Attempt, w.ID, w.desk.n.Name)
+	r.Check(w.Fenced || w.desk.Acts, Doors, "attempt %d of job %d begins at %s, whose act door is shut", w.Attempt, w.ID, w.desk.n.Name)
 	r.tellOf(w.desk.n, w.ID, "begins attempt %d of job %d", w.Attempt, w.ID)
 	r.begins[w.ID]++
 	r.Check(r.begins[w.ID] <= w.Retries+1, Counted, "job %d begins the time %d, and may be tried again %d times", w.ID, r.begins[w.ID], w.Retries)

@@ -27,7 +27,6 @@ type run struct {
 	nodes  []*node
 	old    bool // the first node knows old rules of a zone
 	tables *tables.Tables
-	posts  []*post
 	works  []*work // that go on
 	judge
 }
@@ -58,13 +57,14 @@ func newRun(cfg Config) *run {
 		Steady: r.old, Stepped: r.stepped,
 		Faults: []func(){r.add, r.add, r.user, r.user, r.user},
 	})
+	var posts []string
 	for i, n := range r.All {
-		r.posts = append(r.posts, &post{scope: fmt.Sprint("worker/", i+1)})
+		posts = append(posts, fmt.Sprint("worker/", i+1))
 		one := &node{Node: n, r: r}
 		one.alarm = n.NewAlarm(func() { one.step(core.Tick{}) })
 		r.nodes = append(r.nodes, one)
 	}
-	r.W.Again(lease/3, r.electPosts)
+	r.Lease(posts, r.sits)
 	return r
 }
 

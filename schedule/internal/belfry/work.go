@@ -9,22 +9,11 @@ import (
 	"github.com/conchhq/conch/schedule/internal/worker"
 )
 
-// post is a scope that a worker leads.
-type post struct {
-	scope string
-	epoch int64
-	desk  *desk // of that epoch; nil: there was none
-}
-
-// desk is a worker of a node under one post, in one epoch.
+// desk is a worker of a node in its term of a post.
 type desk struct {
+	*site.Term
 	n       *node
-	post    *post
-	epoch   int64
 	machine *worker.Machine
-	until   time.Duration // its deadline by the node's clock, which the keepers of its commands have too
-	kept    bool          // they look at it
-	acts    bool          // its act door is open
 	alarm   *site.Alarm
 }
 
@@ -40,73 +29,25 @@ const (
 	poison = "poison" // what a job is told that kills its worker
 )
 
-// electPosts gives the posts of workers that are silent to others. A process that is killed, or whose session is cut, is known to be
-// silent at once; one that is frozen when its lease is over.
-func (r *run) electPosts() time.Duration {
-	for _, p := range r.posts {
-		if p.desk != nil && p.desk.works() && p.desk.n.Speaks() {
-			continue
-		}
-		if n := r.Draw(func(n *site.Node) bool { return !n.Stands() }); n != nil {
-			p.epoch++
-			p.desk = &desk{n: r.nodes[n.Index], post: p, epoch: p.epoch, machine: worker.New(worker.Settings{Epoch: p.epoch, Slots: slots, Drain: 10 * time.Second})}
-			p.desk.begin()
-		}
+// sits has a node work at a post. Its keepers kill its commands when the deadline has passed, whatever has become of the worker.
+func (r *run) sits(t *site.Term) site.Tenant {
+	d := &desk{Term: t, n: r.nodes[t.Index], machine: worker.New(worker.Settings{Epoch: t.Epoch, Slots: slots, Drain: 10 * time.Second})}
+	d.alarm = t.NewAlarm(func() { d.step(worker.Tick{}) })
+	d.n.desks = append(d.n.desks, d)
+	return site.Tenant{
+		Extended: func() { d.step(worker.Extended{Until: d.Deadline}) }, Opened: func() { d.step(worker.Acts{}) },
+		Lost: func() { d.step(worker.Missed{Over: true}) },
+		Passed: func() {
+			if r.cfg.Break != ruleKeeper {
+				d.endAll(true)
+			}
+		},
 	}
-	return lease / 3
-}
-
-func (d *desk) works() bool { return slices.Contains(d.n.desks, d) }
-
-// begin begins a term: the act door opens when the deadline of the one before has passed, whichever clock one asks.
-func (d *desk) begin() {
-	n := d.n
-	n.desks = append(n.desks, d)
-	d.alarm = n.NewAlarm(func() { d.step(worker.Tick{}) })
-	d.extend()
-	n.After(n.Clock.For(lease+lease/1000), func() {
-		d.acts = true
-		d.step(worker.Acts{})
-	})
-	n.After(lease/3, d.beat)
-}
-
-// beat renews the lease again and again, for as long as the post is its own.
-func (d *desk) beat() {
-	switch {
-	case !d.works():
-		return
-	case !d.n.Reaches():
-	case d.post.epoch != d.epoch:
-		d.step(worker.Missed{Over: true})
-	default:
-		d.extend()
-	}
-	d.n.After(lease/3, d.beat)
-}
-
-func (d *desk) extend() {
-	if d.until = d.n.Boot() + lease; !d.kept {
-		d.kept = true
-		d.keep()
-	}
-	d.step(worker.Extended{Until: d.until})
-}
-
-// keep is the keepers of its commands, who kill them when the deadline has passed, whatever has become of the worker.
-func (d *desk) keep() {
-	d.n.r.W.After(d.n.Until(d.until), func() {
-		if d.kept = d.n.Boot() < d.until; d.kept {
-			d.keep()
-		} else if d.n.r.cfg.Break != ruleKeeper {
-			d.endAll(true)
-		}
-	})
 }
 
 // step feeds the machine, and does what it asks for.
 func (d *desk) step(in worker.Input) {
-	if !d.works() {
+	if !d.Lasts() {
 		return
 	}
 	for _, act := range d.machine.Step(d.n.Boot(), in) {
@@ -126,6 +67,7 @@ func (d *desk) step(in worker.Input) {
 		}
 	}
 	if d.machine.Over() {
+		d.End()
 		d.n.desks = slices.DeleteFunc(d.n.desks, func(o *desk) bool { return o == d })
 		return
 	}
@@ -151,12 +93,12 @@ func (r *run) wake() {
 func (r *run) serve(d *desk, act worker.Act) any {
 	switch act := act.(type) {
 	case worker.Take:
-		if d.post.epoch != d.epoch {
+		if !d.IsNewest() {
 			return worker.Missed{Act: act, Over: true}
 		}
-		return r.tables.Take(d.post.scope, d.epoch, []string{""}, act, r.Clock())
+		return r.tables.Take(d.Scope, d.Epoch, []string{""}, act, r.Clock())
 	case worker.Look:
-		return worker.Seen{Held: r.tables.Look(d.post.scope)}
+		return worker.Seen{Held: r.tables.Look(d.Scope)}
 	case worker.Tell:
 		return r.ended(d, act.Ends)
 	}
@@ -168,7 +110,7 @@ func (d *desk) start(j worker.Job) {
 	n, r := d.n, d.n.r
 	w := &work{Job: r.tables.Job(j.ID), desk: d}
 	w.Job.Job = j
-	if !w.Fenced && n.Boot() >= d.until && r.cfg.Break != ruleKeeper {
+	if !w.Fenced && n.Boot() >= d.Deadline && r.cfg.Break != ruleKeeper {
 		r.end(w, worker.Failed) // its keeper does not let it begin
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,8 @@ func within(ctx context.Context, run func() world.Report) (world.Report, error) 
 // simulate makes the runs on all processors, from the first report's seed on. The result does not depend on the number of
 // processors, since each run has its own world. If ctx ends the runs that are under way are not waited for, and count as not made.
 func simulate(ctx context.Context, first world.Report, runs int, run func(seed uint64) world.Report, progress func(done int64)) summary {
+	// A world is small, and what it drops is much: the collector would look at the whole some hundred times a run.
+	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	first.Stats = map[string]int64{}
 	total := summary{Report: first}
 	var adding sync.Mutex
