@@ -154,7 +154,7 @@ func TestAReplayOutlivesTheNoteOfAnEarlierPost(t *testing.T) {
 	confirmed := hook.Note{Place: hook.Place{UpTo: 1}, Gone: []hook.Put{posted[0].Put}, Intents: []pending.ID{in.ID}}
 	out := d.turns(&confirmed)
 	if got := due(out); got != "[1:0]" {
-		t.Errorf("%s are due, want the event that was counted", got)
+		t.Fatalf("%s are due, want the event that was counted", got)
 	}
 	confirmed.Gone[0] = out.Waits[0].Put
 	if got := due(d.turns(&confirmed)); got != "[]" {
