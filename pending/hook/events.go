@@ -28,8 +28,15 @@ func (e *Event) Name() string {
 type Wait struct {
 	Event
 
+	Put   Put
 	Tries int           // that have failed
 	Since time.Duration // since its first try, or since it was put there
+}
+
+// Put names a row of those that wait. A replay gives an event's row another time, so that a note of what was posted before does not remove it.
+type Put struct {
+	ID int64
+	At time.Time // by the store's clock
 }
 
 // Place is how far a receiver has been told.
@@ -49,7 +56,7 @@ type Health struct {
 type Note struct {
 	Place  Place
 	Health Health
-	Gone   []int64 // that waited and are confirmed
+	Gone   []Put   // that waited and are confirmed
 	Again  []Again // that waited and have failed again
 	Park   []Park  // that are to wait from now on
 	// Aged declares all dead that have waited for [GiveUp] or longer.

@@ -17,7 +17,7 @@ const (
 	again     = Places / 4            // of the places are for events that were refused before: new ones do not wait for those
 	window    = 2000                  // new events in memory
 	most      = 500                   // new events that are read at once
-	apart     = 20 * time.Millisecond // between two turns, but after one that has read as many as it may
+	apart     = 20 * time.Millisecond // between two turns, but after one that has read as many as it may, and before one that is urgent
 	afterMiss = time.Second           // after a turn that has failed
 	look      = 5 * time.Second       // between looks for what nobody has announced
 	longLook  = 30 * time.Second      // the same, for what waits in the store
@@ -83,7 +83,9 @@ type machine struct {
 	asked   int  // how many that wait the turn asks for
 	turning bool
 	news    bool
+	urgent  bool          // an event in memory waits for what is owed
 	turnAt  time.Duration // turns are not sooner
+	calmAt  time.Duration // nor, unless they are urgent, than this
 	readAt  time.Duration
 	lookAt  time.Duration
 	beatAt  time.Duration
@@ -101,6 +103,7 @@ type line struct {
 type item struct {
 	Event
 	waits bool // in the store
+	put   Put  // then
 	tries int
 	since time.Duration // its first try, or when it was told or stored
 }
@@ -155,7 +158,7 @@ func (m *machine) Due() (at time.Duration, is bool) {
 		if m.dirty || m.news && m.mayRead() {
 			at = m.turnAt
 		}
-		at = max(at, m.turnAt)
+		at = max(at, m.turnFrom())
 	}
 	if m.ails() && m.posting == 0 && len(m.ready) > 0 {
 		at = min(at, m.probeAt)
@@ -176,9 +179,17 @@ func (m *machine) mayLook() bool {
 	return m.waits < again
 }
 
+// turnFrom says from when on there may be a turn.
+func (m *machine) turnFrom() time.Duration {
+	if m.urgent {
+		return m.turnAt
+	}
+	return max(m.turnAt, m.calmAt)
+}
+
 // nextTurn returns what is asked of the store. One turn is under way at a time, so what is read is never older than what was noted.
 func (m *machine) nextTurn() (t turn, is bool) {
-	if m.turning || m.now < m.turnAt {
+	if m.turning || m.now < m.turnFrom() {
 		return t, false
 	}
 	if m.mayRead() && (m.news || m.now >= m.readAt) {
@@ -192,7 +203,7 @@ func (m *machine) nextTurn() (t turn, is bool) {
 	}
 	if m.dirty || m.now >= m.beatAt {
 		note := m.note()
-		m.storing, m.owed, m.dirty, m.beatAt = m.owed, owed{}, false, m.now+beat
+		m.storing, m.owed, m.dirty, m.urgent, m.beatAt = m.owed, owed{}, false, false, m.now+beat
 		t.Note = &note
 	}
 	if t.Events == 0 && t.Waits == 0 && t.Note == nil {

@@ -37,10 +37,11 @@ func (m *machine) takeAnswer(in answered) {
 	l.items = l.items[1:]
 	if it.waits {
 		m.waits--
-		m.owed.Gone = append(m.owed.Gone, it.ID)
+		m.owed.Gone = append(m.owed.Gone, it.put)
 		m.lookAt = m.now // for those behind it
 	}
 	delete(m.open, it.ID)
+	m.urgent = m.urgent || len(l.items) > 0
 	m.owe(l, it.Intent)
 }
 

@@ -26,8 +26,35 @@ func TestABurstIsReadWithoutPauses(t *testing.T) {
 				again = true
 			}
 		}
-		if again != (want == 0) || m.turnAt-now != want {
-			t.Errorf("after %d events it turns at once: %v, and may after %v; want after %v", read, again, m.turnAt-now, want)
+		if again != (want == 0) || !again && m.turnFrom()-now != want {
+			t.Errorf("after %d events it turns at once: %v, and may after %v; want after %v", read, again, m.turnFrom()-now, want)
 		}
+	}
+}
+
+// An event that waits until it is stored what became of the one before it does not wait for a pause too, whether it was there before or
+// comes after the answer. Nothing else hurries.
+func TestWhatWaitsForANoteIsUrgent(t *testing.T) {
+	t.Parallel()
+	one := func(id int64) Event { return Event{ID: id, Event: pending.Event{Intent: pending.ID{1}}} }
+	for events, want := range map[int]time.Duration{1: apart, 2: 0} {
+		now := time.Second
+		m := newMachine(now, Place{}, Health{}, func(*Event) bool { return true })
+		m.Step(now, tick{})
+		m.Step(now, turned{Events: []Event{one(1), one(2)}[:events], Settled: int64(events)})
+		m.Step(now, answered{intent: pending.ID{1}, ok: true})
+		if m.turning != (want == 0) || !m.turning && m.turnFrom()-now != want {
+			t.Errorf("with %d events a turn is under way: %v, or due after %v; want after %v", events, m.turning, m.turnFrom()-now, want)
+		}
+	}
+	now := time.Second
+	m := newMachine(now, Place{}, Health{}, func(*Event) bool { return true })
+	m.Step(now, tick{})
+	m.Step(now, turned{Events: []Event{one(1)}, Settled: 1})
+	m.Step(now+apart, woken{}) // reads
+	m.Step(now+apart, answered{intent: pending.ID{1}, ok: true})
+	m.Step(now+apart, turned{Events: []Event{one(2)}, Settled: 2})
+	if !m.turning {
+		t.Error("the event that came after the answer waits for a pause")
 	}
 }

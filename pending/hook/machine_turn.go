@@ -29,8 +29,8 @@ func (m *machine) owe(l *line, id pending.ID) {
 
 // takeTurned takes in that a note is stored, and then what was read after it.
 func (m *machine) takeTurned(in Turned) {
-	if m.turning, m.turnAt = false, m.now; len(in.Events) < most { // else there are more
-		m.turnAt += apart
+	if m.turning, m.turnAt, m.calmAt = false, m.now, m.now; len(in.Events) < most { // else there are more
+		m.calmAt += apart
 	}
 	m.nextLook(in)
 	stored := m.storing
@@ -93,6 +93,7 @@ func (m *machine) takeNew(e Event) {
 	default:
 		m.open[e.ID] = true
 		l.items = append(l.items, it)
+		m.urgent = m.urgent || l.unstored > 0
 		m.offer(e.Intent, l)
 	}
 }
@@ -107,7 +108,7 @@ func (m *machine) takeWait(w Wait) {
 	for at < len(l.items) && (l.items[at].ID < w.ID || at == 0 && l.busy) {
 		at++
 	}
-	l.items = slices.Insert(l.items, at, &item{Event: w.Event, waits: true, tries: w.Tries, since: m.now - w.Since})
+	l.items = slices.Insert(l.items, at, &item{Event: w.Event, waits: true, put: w.Put, tries: w.Tries, since: m.now - w.Since})
 	m.waits++
 	m.offer(w.Intent, l)
 }

@@ -97,7 +97,11 @@ func (h *Hook) note(ctx context.Context, n hook.Note) (died int, err error) {
 	}
 	batch.Queue(noteHook, h.name, n.Place.UpTo, multirange(n.Place.Beyond), n.Health.Failures, failing, storable(n.Health.Why))
 	if len(n.Gone) > 0 {
-		batch.Queue(`DELETE FROM conch.hook_waits WHERE hook = $1 AND event = ANY ($2)`, h.name, n.Gone)
+		ids, puts := make([]int64, len(n.Gone)), make([]time.Time, len(n.Gone))
+		for i, g := range n.Gone {
+			ids[i], puts[i] = g.ID, g.At
+		}
+		batch.Queue(goneSQL, h.name, ids, puts)
 	}
 	parks := make([]pgtype.UUID, 0, len(n.Park))
 	rows := newWaitRows(len(n.Park))
@@ -183,6 +187,11 @@ const (
 		  FROM unnest($2::bigint[], $3::uuid[], $4::int[], $5::interval[], $6::interval[], $7::text[], $8::boolean[]) AS p(id, intent, tries, since, pause, why, dead)
 		    ON CONFLICT (hook, event) DO UPDATE SET tries = excluded.tries, due_at = excluded.due_at, why = excluded.why, dead_at = excluded.dead_at`
 
+	// One that was put there again after it was posted stays: by a replay.
+	goneSQL = `
+		DELETE FROM conch.hook_waits w USING unnest($2::bigint[], $3::timestamptz[]) AS g(event, since)
+		 WHERE w.hook = $1 AND w.event = g.event AND w.since = g.since`
+
 	againSQL = `
 		UPDATE conch.hook_waits w SET tries = a.tries, due_at = CASE WHEN NOT a.dead THEN clock_timestamp() + a.pause END, why = a.why,
 		       dead_at = CASE WHEN a.dead THEN clock_timestamp() END
@@ -205,7 +214,7 @@ func multirange(all [][2]int64) string {
 
 const (
 	waitsDue = `
-		SELECT event, tries, extract(epoch FROM statement_timestamp() - since)::float8 FROM conch.hook_waits
+		SELECT event, since, tries, extract(epoch FROM statement_timestamp() - since)::float8 FROM conch.hook_waits
 		 WHERE hook = $1 AND dead_at IS NULL AND due_at <= statement_timestamp() AND NOT event = ANY ($2) ORDER BY due_at, event LIMIT $3`
 
 	nextDue = `
@@ -228,12 +237,13 @@ const (
 func (h *Hook) waits(ctx context.Context, t hook.Turn, out *hook.Turned) error {
 	rows, _ := h.db.pools.Readers.Query(ctx, waitsDue, h.name, append([]int64{}, t.Without...), t.Waits) // they have its error
 	var id int64
+	var put time.Time
 	var tries int
 	var since float64
 	waits := map[int64]hook.Wait{}
 	var ids []int64
-	_, err := pgx.ForEachRow(rows, []any{&id, &tries, &since}, func() error {
-		waits[id] = hook.Wait{Tries: tries, Since: seconds(since)}
+	_, err := pgx.ForEachRow(rows, []any{&id, &put, &tries, &since}, func() error {
+		waits[id] = hook.Wait{Put: hook.Put{ID: id, At: put}, Tries: tries, Since: seconds(since)}
 		ids = append(ids, id)
 		return nil
 	})

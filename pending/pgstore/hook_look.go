@@ -90,7 +90,8 @@ type Replay struct {
 }
 
 // Replay has a receiver told of events again, and of dead ones, up to most of them; last is the highest ID among them. Those that it was not
-// told of yet are not among them. They are told as if they were new: in turn for each intent, and for as long.
+// told of yet are not among them. They are told as if they were new: in turn for each intent, and for as long; also those of which a POST is
+// under way, or confirmed and not noted yet.
 func (d *Database) Replay(ctx context.Context, r Replay) (n int, last int64, err error) {
 	var batch pgx.Batch
 	batch.Queue(pg.Durable)
@@ -122,7 +123,7 @@ const (
 			RETURNING w.event)
 		SELECT count(*), coalesce(max(event), 0) FROM revived`
 
-	// What is done is confirmed, or not asked for, or waits: its row then stays as it is, unless it is dead.
+	// What is done is confirmed, or not asked for, or waits: its row is then another one from now on, which a note of an earlier POST does not remove.
 	replayEvents = `
 		WITH found AS (
 			SELECT e.id, e.intent FROM conch.hooks h, conch.pending_events e
@@ -132,6 +133,6 @@ const (
 		again AS (
 			INSERT INTO conch.hook_waits AS w (hook, event, intent, tries, since, why)
 			SELECT $1, f.id, f.intent, 0, clock_timestamp(), '' FROM found f
-			    ON CONFLICT (hook, event) DO UPDATE SET dead_at = NULL, due_at = NULL, tries = 0, since = clock_timestamp() WHERE w.dead_at IS NOT NULL)
+			    ON CONFLICT (hook, event) DO UPDATE SET dead_at = NULL, due_at = NULL, tries = 0, since = clock_timestamp())
 		SELECT count(*), coalesce(max(id), 0) FROM found`
 )

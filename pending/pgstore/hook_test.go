@@ -114,7 +114,7 @@ func TestWhatAReceiverRefusesWaits(t *testing.T) {
 		t.Errorf("got %+v, want that one of the intent waits", out.Events)
 	}
 	at := hook.Place{UpTo: 3}
-	says("the second is confirmed", &hook.Note{Place: at, Gone: []int64{2}, Intents: []pending.ID{other.ID}}, "[]")
+	says("the second is confirmed", &hook.Note{Place: at, Gone: []hook.Put{out.Waits[0].Put}, Intents: []pending.ID{other.ID}}, "[]")
 	says("the first is refused again", &hook.Note{Place: at, Again: []hook.Again{{ID: 1, Tries: 2, Pause: time.Nanosecond}}, Intents: []pending.ID{one.ID}}, "[1:2]")
 	says("the first is dead", &hook.Note{Place: at, Again: []hook.Again{{ID: 1, Tries: 3, Dead: true, Why: "no"}}, Intents: []pending.ID{one.ID}}, "[3:0]")
 	run(t, d.conn, `UPDATE conch.hook_waits SET since = since - interval '80 hours'`)
@@ -132,8 +132,34 @@ func TestWhatAReceiverRefusesWaits(t *testing.T) {
 	if n, last, err := d.db.Replay(t.Context(), pgstore.Replay{Receiver: "shop", Dead: true, Most: 9}); n != 2 || last != 3 || err != nil {
 		t.Errorf("%d are replayed, up to %d, %v", n, last, err)
 	}
-	says("replayed", nil, "[1:0]")
-	says("in turn", &hook.Note{Place: at, Gone: []int64{1}, Intents: []pending.ID{one.ID}}, "[3:0]")
+	out = says("replayed", nil, "[1:0]")
+	says("in turn", &hook.Note{Place: at, Gone: []hook.Put{out.Waits[0].Put}, Intents: []pending.ID{one.ID}}, "[3:0]")
+}
+
+// What is replayed while its POST is under way, or confirmed and not noted yet, is told once more: the note is of the POST before. C4.5.
+func TestAReplayOutlivesTheNoteOfAnEarlierPost(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t)
+	d.opens()
+	in := d.accept("a")
+	park := hook.Park{Again: hook.Again{ID: 1, Tries: 3, Pause: time.Nanosecond}, Intent: in.ID}
+	posted := d.turns(&hook.Note{Place: hook.Place{UpTo: 1}, Park: []hook.Park{park}}).Waits
+	if len(posted) != 1 {
+		t.Fatalf("%+v are due, want the event", posted)
+	}
+	all := pgstore.Replay{Receiver: "shop", Event: 1, Kinds: pending.Kinds(), Most: 9}
+	if n, _, err := d.db.Replay(t.Context(), all); n != 1 || err != nil {
+		t.Fatalf("%d are replayed, %v", n, err)
+	}
+	confirmed := hook.Note{Place: hook.Place{UpTo: 1}, Gone: []hook.Put{posted[0].Put}, Intents: []pending.ID{in.ID}}
+	out := d.turns(&confirmed)
+	if got := due(out); got != "[1:0]" {
+		t.Fatalf("%s are due, want the event that was counted", got)
+	}
+	confirmed.Gone[0] = out.Waits[0].Put
+	if got := due(d.turns(&confirmed)); got != "[]" {
+		t.Errorf("%s are due, want none after the second POST", got)
+	}
 }
 
 // What was confirmed comes again if it is asked for: one, or all since a time. What is still to be told is not among it.

@@ -38,7 +38,7 @@ func ReadJSON(r *http.Request, v any) error {
 	if !utf8.Valid(body) {
 		return BadBody("is not UTF-8")
 	}
-	if err := decode(body, v); err != nil {
+	if err := Decode(body, v); err != nil {
 		return BadBody("is not what is documented: %v", err)
 	}
 	return nil
@@ -51,7 +51,7 @@ func BadBody(format string, args ...any) *Problem {
 
 // DecodeJSON reads a part of a body that ReadJSON has left as it was, in the same way.
 func DecodeJSON(raw []byte, v any) error {
-	if err := decode(raw, v); err != nil {
+	if err := Decode(raw, v); err != nil {
 		return BadBody("is not what is documented: %v", err)
 	}
 	return nil
@@ -120,7 +120,8 @@ func wanted(t reflect.Type) string {
 	return "an object"
 }
 
-func decode(body []byte, v any) error {
+// Decode reads a document of JSON, and refuses what it does not know. Its error says in plain words what does not fit.
+func Decode(body []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {

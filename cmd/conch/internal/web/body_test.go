@@ -34,7 +34,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 		`{"other":1}`:        "other",
 		`{"since":1} {}`:     "something follows",
 	} {
-		if err := decode([]byte(body), &v); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Decode([]byte(body), &v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: it says %v, want %q", body, err, want)
 		}
 	}

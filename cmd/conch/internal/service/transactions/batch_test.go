@@ -84,6 +84,7 @@ var batchAnswers = []exchange{
 	}, Ask: "POST " + toBatch, Body: many(2), Header: byOps, Status: 403, Want: `no-policy`},
 	{Name: "a limit of a day in a batch", Given: limited(small, errOfADay), Ask: "POST " + toBatch, Body: many(2), Header: byOps, Status: 403, Want: `"field":"transactions[0]","limit":{"name":"value_a_day"`},
 	{Name: "a limit of a minute in a batch", Given: limited(small, errOfAMinute), Ask: "POST " + toBatch, Body: many(2), Header: byOps, Status: 429, Want: `"name":"count_a_minute"`, Sends: "Retry-After"},
+	{Name: "a batch that can never pass a limit", Given: limited(small, errNeverAll), Ask: "POST " + toBatch, Body: many(2), Header: byOps, Status: 403, Want: `has a limit, value_a_day of 9, and all of the batch needs 10: send it in parts","field":"transactions[0]","limit":{"name":"value_a_day"`},
 	{Name: "too many batches", Given: func(w *world) { w.api.batches = make(chan struct{}) }, Ask: "POST " + toBatch, Body: many(2), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 	{Name: "a busy store", Given: busy, Ask: "POST " + toBatch, Body: many(2), Status: 503, Want: "problem:busy"},
 	{Name: "no database for a batch", Given: databaseAway, Ask: "POST " + toBatch, Body: many(2), Status: 503, Want: "database-unavailable"},

@@ -139,7 +139,7 @@ func (c cast) tells(ctx context.Context, db *pgstore.Database, token fence.Token
 	try("refused again", note(hook.Note{Again: []hook.Again{{ID: 1, Tries: 2, Dead: true}}}))
 	_, _, err = db.Replay(ctx, pgstore.Replay{Receiver: "shop " + idText(id), Dead: true, Most: 1})
 	try("replay", err)
-	try("confirmed", note(hook.Note{Gone: []int64{1}}))
+	try("confirmed", note(hook.Note{Gone: []hook.Put{{ID: 1}}}))
 	_, err = db.HookStates(ctx)
 	try("hooks", err)
 }

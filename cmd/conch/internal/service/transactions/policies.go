@@ -198,7 +198,11 @@ func exceeded(token string, a Account, e *pgstore.LimitError) error {
 	}
 	limit := limitAnswer{Name: limitName(e.What), Most: e.Most.String(), Spent: e.Spent.String(), Left: left.String()}
 	if e.Again.IsZero() {
-		return notAllowed(token, a, fmt.Sprintf("has a limit, %s of %v, and this needs more than the whole of it", limit.Name, e.Most)).Within(limit)
+		needs := "this needs more than the whole of it"
+		if e.Batch != nil {
+			needs = fmt.Sprintf("all of the batch needs %v: send it in parts", e.Batch)
+		}
+		return notAllowed(token, a, fmt.Sprintf("has a limit, %s of %v, and %s", limit.Name, e.Most, needs)).Within(limit)
 	}
 	limit.Until = new(e.Again.UTC())
 	text := fmt.Sprintf("has a limit, %s of %v, of which %v is left until %s", limit.Name, e.Most, left, e.Again.UTC().Format(time.RFC3339))

@@ -71,6 +71,7 @@ var (
 	errOfAMinute = &pgstore.LimitError{What: pgstore.OfCount, Most: big.NewInt(9), Spent: big.NewInt(9), At: midnight.Add(-time.Minute + time.Second/2), Again: midnight}
 	errOfADay    = &pgstore.LimitError{What: pgstore.OfValue, Most: big.NewInt(9), Spent: big.NewInt(7), At: midnight.Add(-time.Hour), Again: midnight}
 	errNever     = &pgstore.LimitError{What: dollar, Most: big.NewInt(9), Spent: big.NewInt(12)}
+	errNeverAll  = &pgstore.LimitError{What: pgstore.OfValue, Most: big.NewInt(9), Spent: new(big.Int), Batch: big.NewInt(10)}
 )
 
 const byOps = "Authorization: Bearer " + webtest.OperateSecret

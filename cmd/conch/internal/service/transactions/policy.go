@@ -3,7 +3,6 @@ package transactions
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/pending/pgstore"
 )
@@ -104,13 +104,12 @@ type coin struct {
 
 // readPolicy reads a policy, and refuses what it does not know: a limit with a wrong name would limit nothing.
 func readPolicy(from io.Reader) (p Policy, err error) {
-	d := json.NewDecoder(from)
-	d.DisallowUnknownFields()
-	if err = d.Decode(&p); err != nil {
-		return p, fmt.Errorf("is no policy: %w", err)
+	text, err := io.ReadAll(from)
+	if err != nil {
+		return p, err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return p, errors.New("has something after the policy: a file has one")
+	if err := web.Decode(text, &p); err != nil {
+		return p, fmt.Errorf("is no policy: %w", err)
 	}
 	return p, nil
 }

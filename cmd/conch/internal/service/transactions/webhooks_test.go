@@ -26,6 +26,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
@@ -40,6 +41,7 @@ type shop struct {
 
 	t    *testing.T
 	keys [][]byte
+	doc  *webtest.Spec
 
 	mu     sync.Mutex
 	status func(e WebhookEvent) int // of the answer; nil: 200
@@ -50,10 +52,32 @@ type shop struct {
 
 func openShop(t *testing.T) *shop {
 	t.Helper()
-	s := &shop{t: t, came: make(chan struct{}, 1000), keys: [][]byte{[]byte(strings.Repeat("k", 32))}}
+	s := &shop{t: t, doc: webtest.Read(t, openAPI), came: make(chan struct{}, 1000), keys: [][]byte{[]byte(strings.Repeat("k", 32))}}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// conforms compares a POST with the document's part for receivers.
+func (s *shop) conforms(h http.Header, body []byte) {
+	told := s.doc.At(s.doc.Root(), "webhooks", kindTransaction, "post")
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		s.t.Error(err)
+	}
+	schema := s.doc.At(told, "requestBody", "content", "application/json", "schema")
+	for _, fault := range s.doc.Faults("event", schema, value) {
+		s.t.Error(fault)
+	}
+	headers, _ := s.doc.At(told, "parameters").([]any)
+	for _, one := range headers {
+		if name := fmt.Sprint(s.doc.At(one, "name")); len(h.Values(name)) != 1 {
+			s.t.Errorf("the header %s is there %d times, and documented", name, len(h.Values(name)))
+		}
+	}
+	if len(headers) != 3 {
+		s.t.Errorf("%d headers are documented, want those of Standard Webhooks", len(headers))
+	}
 }
 
 // ServeHTTP checks the signature as Standard Webhooks 1.0 says.
@@ -63,6 +87,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil || json.Unmarshal(body, &e) != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" {
 		s.t.Errorf("got %s %q, %v", r.Method, body, err)
 	}
+	s.conforms(r.Header, body)
 	var want []string
 	for _, key := range s.keys {
 		mac := hmac.New(sha256.New, key)
