@@ -260,17 +260,7 @@ func (n *node) fare(is string) {
 		peers[2]["heard_ms"], peers[2]["stored"], peers[0]["leaving"] = 41_000, 39_100, true
 		other["leader"], other["role"], other["leads"] = "", "member", false
 		delete(other, "leader")
-		first := nodes["namespaces"].([]object)[0] //nolint:forcetypeassert // as it was made
-		first["leader"], first["leader_fingerprint"], first["since"], first["heard_ms"], first["state"] = nil, nil, nil, nil, "parted"
-		first["unled_since"], first["majority_lost"], first["electors_silent"] = stamp(41*time.Second), stamp(41*time.Second), []string{"node-1", "node-3"}
-		nodes["neighbours"].([]object)[2]["differs"] = []string{"electors", "round"} //nolint:forcetypeassert // as it was made
-		nodes["unreached"] = []object{{"name": "node-1", "why": "unreachable", "since": stamp(41 * time.Second)}}
-		nodes["twins"] = []object{{"name": "edge-par-11", "last_seen": stamp(2 * time.Minute), "over": true}}
-		nodes["refused"] = object{"signature": 3, "flood": 41}
-		nodes["troubles"] = []object{
-			{"detail": "node-2 hears 1 of the 3 electors of default, itself counted, and a new leader needs 2: no majority since 2026-11-30 12:00:00 UTC; silent: node-1, node-3", "remedy": "start those nodes, or mend the network between them and this one", "grave": true},
-			{"detail": "edge-fra-04 has other electors, round in [gossip] than node-2", "remedy": "correct one of both", "grave": false},
-		}
+		parted(nodes)
 	case "empty":
 		contracts, logs, list = []object{contract(address)}, []object{}, []object{}
 		c := contracts[0]
@@ -289,4 +279,19 @@ func (n *node) fare(is string) {
 	n.says("/v1/logs/flags/entries", entries())
 	n.says("/v1/logs/routes/entries", entries())
 	n.says("/v1/nodes", nodes)
+}
+
+// parted is a node that hears no majority of the electors.
+func parted(nodes object) {
+	first := nodes["namespaces"].([]object)[0] //nolint:forcetypeassert // as it was made
+	first["leader"], first["leader_fingerprint"], first["since"], first["heard_ms"], first["state"] = nil, nil, nil, nil, "parted"
+	first["unled_since"], first["majority_lost"], first["electors_silent"] = stamp(41*time.Second), stamp(41*time.Second), []string{"node-1", "node-3"}
+	nodes["neighbours"].([]object)[2]["differs"] = []string{"electors", "round"} //nolint:forcetypeassert // as it was made
+	nodes["unreached"] = []object{{"name": "node-1", "why": "unreachable", "since": stamp(41 * time.Second)}}
+	nodes["twins"] = []object{{"name": "edge-par-11", "last_seen": stamp(2 * time.Minute), "over": true}}
+	nodes["refused"] = object{"signature": 3, "flood": 41}
+	nodes["troubles"] = []object{
+		{"detail": "node-2 hears 1 of the 3 electors of default, itself counted, and a new leader needs 2: no majority since 2026-11-30 12:00:00 UTC; silent: node-1, node-3", "remedy": "start those nodes, or mend the network between them and this one", "grave": true},
+		{"detail": "edge-fra-04 has other electors, round in [gossip] than node-2", "remedy": "correct one of both", "grave": false},
+	}
 }
