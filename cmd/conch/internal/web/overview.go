@@ -29,6 +29,7 @@ type session struct {
 	May       string    `json:"may"`    // read, operate
 	Tokens    bool      `json:"tokens"` // there are some: actions need one that may operate
 	Node      string    `json:"node"`
+	Cluster   string    `json:"cluster,omitempty"` // of all nodes together
 	Version   string    `json:"version"`
 	PublicURL string    `json:"public_url,omitempty"`
 	Now       time.Time `json:"now"`
@@ -37,7 +38,7 @@ type session struct {
 func (s *Site) getSession(w http.ResponseWriter, r *http.Request) error {
 	who, _ := r.Context().Value(callerKey{}).(caller)
 	is := session{
-		Name: who.name, May: "read", Tokens: s.cfg.Tokens.Any(), Node: s.cfg.ID, Version: s.cfg.Version, PublicURL: s.cfg.PublicURL, Now: time.Now().UTC(),
+		Name: who.name, May: "read", Tokens: s.cfg.Tokens.Any(), Node: s.cfg.ID, Cluster: s.cfg.Cluster, Version: s.cfg.Version, PublicURL: s.cfg.PublicURL, Now: time.Now().UTC(),
 	}
 	if who.may == ToOperate {
 		is.May = "operate"

@@ -70,8 +70,9 @@ const (
 
 var pageAnswers = []exchange{
 	{Name: "without tokens", Ask: "GET /v1/session", Status: 200, Want: `"name":"local","may":"operate","tokens":false,"node":"node-1","version":"v1.2.3","now":`},
+	{Name: "of a cluster with a name", Given: func(w *world) { w.cfg.Cluster = "prod-eu" }, Ask: "GET /v1/session", Status: 200, Want: `"node":"node-1","cluster":"prod-eu"`},
 	{Name: "in trouble", Given: crowd, Ask: "GET /v1/overview", Status: 200, Want: `"verdict":{"state":"trouble","text":"2 of 6 scopes have no leader"}`},
-	{Name: "well", Given: well, Ask: "GET /v1/overview", Status: 200, Want: `"verdict":{"state":"well","text":"The one scope is led"},"scopes":{"total":1,"nobody":0,"late":0,"fails":0,"holding":0,"released":0,"led":1},"candidates":["node-1","node-2"],"holders":[{"holder":"node-1","age_ms":120,"scopes":1,"late":0}],` + lastChange},
+	{Name: "well", Given: well, Ask: "GET /v1/overview", Status: 200, Want: `"verdict":{"state":"well","text":"The one scope is led"},"scopes":{"total":1,"nobody":0,"late":0,"fails":0,"holding":0,"released":0,"led":1},"candidates":["node-1","node-2"],"holders":[{"holder":"node-1","age_ms":120,"scopes":1,"late":0,"holding":0}],` + lastChange},
 	{Name: "no database", Given: away, Ask: "GET /v1/overview", Status: 200, Want: `"as_of":null,"stale":true,"version":0,"source":{"database":"away","since":`},
 	{Name: "nothing is known", Given: away, Ask: "GET /v1/overview", Status: 200, Want: `"verdict":{"state":"unknown","text":"Not known: the database has not answered for `},
 	{Name: "rows, trouble first", Given: crowd, Ask: "GET /v1/scopes?view=dense&limit=2&state=nobody,late&q=GO", Status: 200, Want: crowdCounts + `,"found":1,"rows":[` + goneRow + `]}`},
@@ -85,10 +86,10 @@ var pageAnswers = []exchange{
 	{Name: "rows of the full view", Ask: "GET /v1/scopes?q=a", Status: 400, Want: "view=dense"},
 	{Name: "who campaigns", Given: func(w *world) {
 		w.processes = []pgops.Process{
-			{ID: "node-1", Alive: true, Scopes: 2, Leads: 1, LeaseMS: 3000, Takeover: "strict", Locks: "session", Started: beat, LastSeen: beat, SeenAgeMS: 5, About: pgmint.About{Version: "v1", Address: "10.0.0.7:7070", Settings: "4f"}},
+			{ID: "node-1", Alive: true, Scopes: 2, Leads: 1, LeaseMS: 3000, Takeover: "strict", Locks: "session", Started: beat, LastSeen: beat, SeenAgeMS: 5, About: pgmint.About{Version: "v1", Address: "10.0.0.7:7070", Settings: "4f", LinesLost: 64}},
 			{ID: "<img src=x>", Takeover: "strict", Locks: "session", Started: beat, LastSeen: beat},
 		}
-	}, Ask: "GET /v1/processes", Status: 200, Want: `"processes":[{"id":"node-1","alive":true,"tombstoned":false,"here":true,"version":"v1","address":"10.0.0.7:7070","settings":"4f","started":"2026-03-01T11:00:00Z","last_seen":"2026-03-01T11:00:00Z","seen_age_ms":5,"scopes":2,"leads":1,"lease_ms":3000,"takeover":"strict","locks":"session"},{"id":"\u003cimg`},
+	}, Ask: "GET /v1/processes", Status: 200, Want: `"processes":[{"id":"node-1","alive":true,"tombstoned":false,"here":true,"version":"v1","address":"10.0.0.7:7070","settings":"4f","started":"2026-03-01T11:00:00Z","last_seen":"2026-03-01T11:00:00Z","seen_age_ms":5,"scopes":2,"leads":1,"lease_ms":3000,"takeover":"strict","locks":"session","lines_lost":64},{"id":"\u003cimg`},
 	{Name: "who campaigns, no database", Given: away, Ask: "GET /v1/processes", Status: 503, Want: "database-unavailable"},
 	{Name: "who campaigns, it hangs", Given: hangs, Ask: "GET /v1/processes", Status: 504, Want: "database-timeout"},
 	{Name: "one by its name", Given: led, Ask: "GET /v1/scope?scope=a%2Fb", Status: 200, Want: `{"scope":"a/b",` + never + `}`},

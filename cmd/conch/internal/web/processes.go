@@ -25,6 +25,7 @@ type processView struct {
 	LeaseMS    int64     `json:"lease_ms"`
 	Takeover   string    `json:"takeover"`
 	Locks      string    `json:"locks"`
+	LinesLost  int64     `json:"lines_lost"` // of its log, at least
 }
 
 // getProcesses lists the candidates. It is not answered from memory: one that is gone must not look alive.
@@ -46,7 +47,7 @@ func (s *Site) getProcesses(w http.ResponseWriter, r *http.Request) error {
 		list.Processes = append(list.Processes, processView{
 			ID: p.ID, Alive: p.Alive, Tombstoned: p.Tombstoned, Here: p.ID == s.cfg.ID, Version: p.Version, Address: p.Address, Settings: p.Settings,
 			Started: p.Started.UTC(), LastSeen: p.LastSeen.UTC(), SeenAgeMS: p.SeenAgeMS, Scopes: p.Scopes, Leads: p.Leads, LeaseMS: p.LeaseMS,
-			Takeover: p.Takeover, Locks: p.Locks,
+			Takeover: p.Takeover, Locks: p.Locks, LinesLost: p.LinesLost,
 		})
 	}
 	return Answer(w, http.StatusOK, list)
