@@ -98,7 +98,7 @@ test: test-raced test-unraced test-stage ## the tests of all modules, with -race
 test-tools:
 	@scripts/gcc.sh
 	@scripts/postgres.sh
-	@scripts/pgbouncer.sh
+	@scripts/proxies.sh
 	@scripts/python.sh
 
 # The dashboard is tested in a browser, and built again from its sources, where both can be installed.
@@ -108,8 +108,8 @@ PAGE = CONCH_UI_TOOLS="$$(scripts/ui.sh tools)" CONCH_CHROMIUM="$$(scripts/ui.sh
 test-raced: test-tools
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
 
-test-unraced:
-	$(PAGE) $(UNRACED) -timeout $(LIMIT) $(WORLDS)
+test-unraced: test-tools
+	$(SHARED); $(PAGE) $(UNRACED) -timeout $(LIMIT) $(WORLDS)
 
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.
@@ -153,7 +153,7 @@ cover: ## coverage over all modules: cover.out, cover.html, and the sum
 nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGHTLY=1), several times, fuzz tests, a thousand faults
 	@scripts/gcc.sh
 	@scripts/postgres.sh
-	@scripts/pgbouncer.sh
+	@scripts/proxies.sh
 	@scripts/python.sh
 	@scripts/model.sh full
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_CLIENTS="$$(scripts/clients.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)

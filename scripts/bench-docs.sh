@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 doc=bench/measured.md
 part=${1:-both}
 case $part in
-both | conch | peers | gate | fence | election | pending | files | sequencer | gossip | log | schedule) ;;
+both | conch | peers | gate | fence | election | pending | files | sequencer | gossip | log | schedule | ui) ;;
 *) echo "bench-docs: unknown part $part: use conch, peers, the name of a bench, or no argument for both" >&2; exit 2 ;;
 esac
 out=$(mktemp -d)
@@ -32,11 +32,11 @@ measured() {
 		echo "Measured on $(date -u +%F) with conch $(bin/conch version --json | sed 's/.*"version":"\([^"]*\)".*/\1/'): $(nproc) cores${machine:+ of $machine}, $system, Linux $(uname -r | cut -d . -f 1-2),"
 		echo "$postgres, Go $(go env GOVERSION | sed 's/^go//'). Load average before: $before; after: $(load)."
 		echo
-		awk '/^\| (gate|fence|election|pending|files|sequencer|gossip|log|schedule) / { print "### " $2 "\n" } { print }' "$out/table"
+		awk '/^\| (gate|fence|election|pending|files|sequencer|gossip|log|schedule|ui) / { print "### " $2 "\n" } { print }' "$out/table"
 	} >"$file"
 }
 
-case $part in gate | fence | election | pending | files | sequencer | gossip | log | schedule)
+case $part in gate | fence | election | pending | files | sequencer | gossip | log | schedule | ui)
 	measured "$out/one" bin/conch-lab bench "$part" --markdown
 	{ printf '### %s\n\n' "$part"; sed '/^### /d' "$out/one"; echo; } | cat -s >"$out/section"
 	awk -v name="### $part" -v section="$out/section" '

@@ -3,9 +3,12 @@
 package main_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +63,15 @@ var alone = map[string][]string{
 	"gossip": {"killed_samples", "killed_to_all_p50", "killed_to_all_max", "rest_12_bytes_beside_memberlist", "rest_12_messages_beside_serf", "cold_beside_memberlist_p50"},
 }
 
+// ofThePage are the figures of the bench ui; without a browser those that need none.
+func ofThePage() []string {
+	plain := []string{"first_screen", "all_assets", "dead_30_bytes", "viewers_1_of_60_bytes", "viewers_5_of_60_bytes", "metrics_full_60", "metrics_gauges_60"}
+	if path, err := exec.LookPath(cmp.Or(os.Getenv("CONCH_CHROMIUM"), "chromium")); err != nil || path == "" {
+		return plain
+	}
+	return append(plain, "main_thread_60", "paint_p50", "paint_slow_p50", "change_to_screen_p50", "change_to_screen_p99", "pan_400_events", "pan_400_events_frame")
+}
+
 func TestBench(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string][]string{
@@ -86,6 +98,7 @@ func TestBench(t *testing.T) {
 			"open_1000", "spread_60_p99", "spread_60_last", "spread_60_uploads",
 		},
 		"schedule": {"take_after_4000_held_p99"},
+		"ui":       ofThePage(),
 		"files":    {"put_large_by_1", "put_large_by_8", "put_small_with_0", "put_small_with_50"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +174,7 @@ func givenServer(t *testing.T) string {
 
 func TestBenchUsage(t *testing.T) {
 	t.Parallel()
-	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files, sequencer, gossip, log, schedule")
+	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files, sequencer, gossip, log, schedule, ui")
 	conch(t, "bench", "gate", "fence").refused(t, 2, "one name or none")
 	conch(t, "bench", "--lease", "1ms").refused(t, 2, "--lease 1ms is not between")
 	conch(t, "bench", "--json", "--markdown").refused(t, 2, "give one")

@@ -56,9 +56,11 @@ type ScopeStatus struct {
 	Released       bool       `json:"released"`
 	Candidates     []string   `json:"candidates"` // live processes that campaign for it, the holder included
 	Held           bool       `json:"held"`       // the holder's session is alive and has not given the scope up
-	LeaseMS        int64      `json:"lease_ms"`
-	Term           string     `json:"term"`
-	Takeover       string     `json:"takeover"`
+	// Holding is whether the holder waits until no predecessor can act, by the database's clock. Only its own gate knows.
+	Holding  bool   `json:"holding,omitempty"`
+	LeaseMS  int64  `json:"lease_ms"`
+	Term     string `json:"term"`
+	Takeover string `json:"takeover"`
 	// Obstacle says what keeps candidates from leading a scope without a leader, and what would
 	// end it. It is empty if no obstacle is seen.
 	Obstacle string `json:"obstacle,omitempty"`
@@ -84,7 +86,7 @@ SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.last_seen,
        coalesce(extract(epoch FROM clock_timestamp() - h.last_seen) OPERATOR(pg_catalog.*) 1000, 0)::bigint,
        l.released,
        coalesce(c.ids, '{}'),
-       l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key),
+       l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key), ` + holdingSQL + `,
        l.lease_ms, l.term::text, l.takeover, l.lock_key, coalesce(f.failures, 0), coalesce(f.reason, ''), f.at
   FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope AND isfinite(h.last_seen) LEFT JOIN campaign c ON c.scope = l.scope
        LEFT JOIN (SELECT h.scope, count(*) AS failures, max(h.at) AS at, (pg_catalog.array_agg(h.reason ORDER BY h.id DESC))[1] AS reason
@@ -99,13 +101,17 @@ WITH alive AS (
        AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 )`
 
+// holdingSQL is whether a term waits for its predecessors. Both bounds: a clock set back by an hour must not make it seem to wait for one.
+const holdingSQL = `l.parted_at IS NULL AND clock_timestamp() >= l.acquired_at
+       AND clock_timestamp() < l.acquired_at + (l.waits_ms OPERATOR(pg_catalog.*) interval '1 millisecond')`
+
 const shownSQL = ` WHERE CASE WHEN $1 = '' THEN l.forgotten IS DISTINCT FROM l.term ELSE l.scope = $1 END
  ORDER BY l.scope`
 
 // bareSQL reads what conch.leadership alone tells.
 const bareSQL = aliveSQL + `
 SELECT l.scope, l.epoch, l.holder, l.acquired_at, NULL::timestamptz, 0::bigint, l.released, '{}'::text[],
-       l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key),
+       l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key), ` + holdingSQL + `,
        l.lease_ms, l.term::text, l.takeover, l.lock_key, 0::bigint, '', NULL::timestamptz
   FROM conch.leadership l ` + shownSQL
 
@@ -139,7 +145,7 @@ func (o *Observer) scopes(ctx context.Context, sql, scope string) ([]ScopeStatus
 	rows, _ := o.conn.Query(ctx, sql, scope) // they have its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s ScopeStatus, err error) {
 		err = row.Scan(&s.Scope, &s.Epoch, &s.Holder, &s.AcquiredAt, &s.HeartbeatAt, &s.HeartbeatAgeMS,
-			&s.Released, &s.Candidates, &s.Held, &s.LeaseMS, &s.Term, &s.Takeover, &s.lockKey, &s.Failures, &s.LastFailure, &s.LastFailureAt)
+			&s.Released, &s.Candidates, &s.Held, &s.Holding, &s.LeaseMS, &s.Term, &s.Takeover, &s.lockKey, &s.Failures, &s.LastFailure, &s.LastFailureAt)
 		return s, err
 	})
 }

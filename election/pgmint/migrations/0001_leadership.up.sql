@@ -29,7 +29,8 @@ CREATE TABLE IF NOT EXISTS conch.leadership (
     acquired_at timestamptz NOT NULL,         -- times are for people; safety never depends on one (S12)
     parted_at   timestamptz,                  -- when it was given up, released or not
     lost        boolean NOT NULL DEFAULT false, -- the term ended before it was given up; for people
-    forgotten   uuid                          -- the term for which the scope is hidden from lists
+    forgotten   uuid,                         -- the term for which the scope is hidden from lists
+    waits_ms    int NOT NULL DEFAULT 0        -- after acquired_at: how long its act door stays shut, for predecessors; for people
 );
 
 CREATE TABLE IF NOT EXISTS conch.leadership_history (

@@ -278,6 +278,7 @@ BEGIN
                SET lock_key = n.key, epoch = n.epoch1, term = gen_random_uuid(), holder = me, lease_ms = n.lease,
                    -- A successor must also wait for our own lease, even if we have no hold.
                    hold_ms = greatest(n.hold1, n.lease),
+                   waits_ms = CASE my_takeover WHEN 'fast' THEN 0 ELSE n.hold1 END,
                    released = false, process_key = my_process, takeover = my_takeover,
                    system_id = sys, timeline = tl, transfer_to = '',
                    acquired_at = clock_timestamp(), parted_at = NULL, lost = false

@@ -138,7 +138,7 @@ func findPgBouncer(t testing.TB) string {
 			return path
 		}
 	}
-	runtest.Missing(t, "there is no pgbouncer here: run scripts/pgbouncer.sh, or install it (Debian: apt-get install pgbouncer)")
+	runtest.Missing(t, "there is no pgbouncer here: run scripts/proxies.sh, or install it (Debian: apt-get install pgbouncer)")
 	return ""
 }
 

@@ -75,6 +75,7 @@ type Node struct {
 	ReadTokenFile string // tokens that may only read
 	TLSCert       string
 	TLSKey        string
+	Cluster       string        // [alerting] cluster: the name of all nodes together, for people; may be empty
 	PublicURL     string        // where browsers reach the API through a proxy; empty: at its own address
 	DataDir       string        // of conch.pid; empty: none is written
 	AnswerMax     time.Duration // see Config.AnswerMax; 0: the default

@@ -15,6 +15,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/agents"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bench"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/board"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/browser"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/members"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
@@ -47,13 +48,16 @@ which runs memberlist and serf; without it nothing stands beside conch's own fig
 The bench log runs five members, each a process with a file of its own in TMPDIR,
 beside the bare raft core in as many processes on the same kind of files: TMPDIR is best
 on the disk that a node would have. It starts conch-etcd likewise (CONCH_ETCD), which
-runs as many members of etcd. The bench schedule starts conch-river (CONCH_RIVER).`,
+runs as many members of etcd. The bench schedule starts conch-river (CONCH_RIVER). The bench
+ui looks at a node's page with chromium (CONCH_CHROMIUM), and has what was asked for as its
+ceilings.`,
 		Example: `  conch-lab bench
   conch-lab bench election --quick
   conch-lab bench pending --markdown
   conch-lab bench sequencer --quick
   conch-lab bench gossip
   conch-lab bench schedule --quick
+  conch-lab bench ui
   TMPDIR=/var/tmp conch-lab bench log
   conch-lab bench fence --db postgres://app_owner@db.example/app --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -92,7 +96,7 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 		return err
 	}
 	if slices.ContainsFunc(names, func(name string) bool {
-		return slices.Contains([]string{"pending", "files", "sequencer", "schedule"}, name)
+		return slices.Contains([]string{"pending", "files", "sequencer", "schedule", "ui"}, name)
 	}) {
 		if cfg.Conch, err = product(cfg.Program); err != nil {
 			return err
@@ -105,6 +109,7 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 		}
 	}
 	cfg.Members, cfg.Etcd, cfg.River = members.Find(cfg.Program), members.FindEtcd(cfg.Program), members.FindRiver(cfg.Program)
+	cfg.Browser = browser.Find()
 	cfg.Database = l.DB
 	if cfg.Database == "" {
 		server := func(name string) bool { return !slices.Contains([]string{"gate", "gossip", "log"}, name) }

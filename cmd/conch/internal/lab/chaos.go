@@ -37,6 +37,7 @@ func (l lab) chaos() *cobra.Command {
   conch-lab chaos --faults 200 --seed 7 --json > chaos.json
   conch-lab chaos --faults 20 --only kill9 --only stop-long
   conch-lab chaos --faults 30 --takeover fast --only silent --only backend
+  conch-lab chaos --viewers 20 --faults 40
   conch-lab chaos --sequencer --faults 40
   conch-lab chaos --sequencer --faults 100 --intents 2000 --seed 7 --logs /tmp/logs`,
 		Args: cli.NoArguments,
@@ -49,6 +50,7 @@ func (l lab) chaos() *cobra.Command {
 	flags.StringVar(&takeover, "takeover", string(mint.Strict), "strict, fast or keep; fast may overlap, and this shows it")
 	flags.DurationVar(&cfg.Duration, "duration", 0, "no fault begins later; 0: as long as the faults take")
 	flags.StringArrayVar(&only, "only", nil, "faults of this `kind` only; may be given several times")
+	flags.IntVar(&cfg.Viewers, "viewers", 0, "how many look at the machines' pages all the time")
 	flags.BoolVar(&cfg.KeepGoing, "keep-going", false, "continue with the next fault if something did not recover")
 	flags.BoolVar(&sequencer, "sequencer", false, "hurt five organisations that share a private contract")
 	flags.IntVar(&intents, "intents", 0, "with --sequencer: at least how many payments are asked for")
@@ -64,7 +66,7 @@ func (l lab) chaos() *cobra.Command {
 			}
 			switch {
 			case sequencer:
-				if err := unused(cmd, "--sequencer has five organisations and all kinds of its faults", "nodes", "lease", "takeover", "only", "keep-going"); err != nil {
+				if err := unused(cmd, "--sequencer has five organisations and all kinds of its faults", "nodes", "lease", "takeover", "only", "keep-going", "viewers"); err != nil {
 					return err
 				}
 				return l.runConsortium(ctx, consortium.Config{
@@ -91,6 +93,10 @@ knows nothing of gates. At the end it judges what they left behind, not what a p
 reports about itself: whether two acted at once, whether anything acknowledged was
 lost, whether an act door or a child outlived its lease, whether a scope had no leader
 for longer than its fault explains.
+
+With --viewers each machine also has a conch node, whose page so many viewers read as a
+browser does. None may be told as the present what is past, nor an event twice on one
+stream, and none may be left out.
 
 Equal seeds give equal plans, not equal runs. It touches no database but its own and
 leaves nothing behind. Exit 1 on a violation, if no fault hit anybody, and if Ctrl-C has
@@ -172,6 +178,11 @@ func (l lab) printChaos(r chaos.Report) error {
 	}
 	if err := l.Line("\n%d faults in %.0f s, seed %d: %d acts by %d leaderships, %d violations", total, r.Seconds, r.Seed, r.Acts, r.Leaders, len(r.Violations)); err != nil {
 		return err
+	}
+	if r.Streams > 0 {
+		if err := l.Line("viewers were told %d times, on %d streams", r.Told, r.Streams); err != nil {
+			return err
+		}
 	}
 	for _, k := range chaos.Kinds() {
 		if n := r.Missed[k]; n > 0 {

@@ -92,7 +92,7 @@ func settingsOf(c config.Config) string {
 	}
 	slices.Sort(common)
 	d := c.Database
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %s %s", common, d.ListenChannel, d.Locks))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %s %s %q", common, d.ListenChannel, d.Locks, c.Node.Cluster))
 	return hex.EncodeToString(sum[:6])
 }
 
@@ -177,6 +177,7 @@ func (n *Node) getConfig(w http.ResponseWriter, _ *http.Request) error {
 	add("node.listen", node.Listen)
 	add("node.ops_listen", node.OpsListen)
 	add("node.public_url", node.PublicURL)
+	add("alerting.cluster", node.Cluster)
 	add("node.standalone", fmt.Sprint(node.Standalone))
 	add("metrics.per_scope", map[bool]string{false: "full", true: "gauges"}[node.GaugesOnly])
 	add("node.answer_max", cfg.AnswerMax().String())

@@ -30,6 +30,9 @@ lease = "7s"
 
 [[roles]]
 name = "payments"
+
+[alerting]
+cluster = "prod-eu"
 `
 	cfg, err := configtest.Load(t, text, config.Source{Sections: configtest.Beside(), ID: "node-1", DB: "postgres://u:pa55word@127.0.0.1:1/app"}, nil)
 	if err != nil {
@@ -53,7 +56,7 @@ name = "payments"
 		`{"key":"node.instance_id","value":"node-1","from":"--id"}`, `{"key":"node.public_url","value":"https://conch.example/ops","from":"line 4"}`,
 		`{"key":"metrics.per_scope","value":"gauges","from":"line 7"}`, `{"key":"election.lease","value":"7s","from":"line 10"}`,
 		`{"key":"roles[0].lease","value":"7s","from":"default"}`, `{"key":"node.listen","value":"127.0.0.1:7070","from":"default"}`,
-		`{"key":"roles[0].name","value":"payments","from":"line 13"}`, n.about().Settings,
+		`{"key":"roles[0].name","value":"payments","from":"line 13"}`, `{"key":"alerting.cluster","value":"prod-eu","from":"line 16"}`, n.about().Settings,
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the configuration is %s\nwant %s", shown, want)
@@ -97,6 +100,7 @@ func TestSettingsAreComparable(t *testing.T) {
 		"another order":   {"[[roles]]\nname = \"a\"\n[[roles]]\nname = \"b\"\n", true},
 		"another lease":   {"[election]\nlease = \"9s\"\n" + roles, false},
 		"a role less":     {"[[roles]]\nname = \"b\"\n", false},
+		"another cluster": {"[alerting]\ncluster = \"test\"\n" + roles, false},
 		"other locks":     {"[election]\nlocks = \"process\"\n" + roles, false},
 	} {
 		if got := load(other.text, config.Source{ID: "node-2", DB: "postgres://x/y"}); (got == one) != other.same {

@@ -172,6 +172,7 @@ func restarts(old, fresh config.Config) (keys []string) {
 		{"node.listen", o.Listen != f.Listen},
 		{"node.ops_listen", o.OpsListen != f.OpsListen},
 		{"node.public_url", o.PublicURL != f.PublicURL},
+		{"alerting.cluster", o.Cluster != f.Cluster},
 		{"metrics.per_scope", o.GaugesOnly != f.GaugesOnly},
 		{"node.token_file", o.TokenFile != f.TokenFile},
 		{"node.read_token_file", o.ReadTokenFile != f.ReadTokenFile},

@@ -87,7 +87,7 @@ func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), st
 		Locked: n.locked, ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.roles, Status: n.roles.Status, Observe: n.observe,
 		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: append(n.routes(), gather(n.services, Service.Routes)...), Board: n.board,
 		Pages: pages, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
-		PublicURL: n.cfg.Node.PublicURL, Parts: n.parts,
+		PublicURL: n.cfg.Node.PublicURL, Cluster: n.cfg.Node.Cluster, Parts: n.parts,
 	})
 	if err != nil {
 		return nil, nil, err

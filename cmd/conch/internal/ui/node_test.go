@@ -14,7 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/ui"
 )
 
-// row and event are as the API's document has them; the site's own tests compare its answers with that.
+// row and event are as the API's document has them.
 type row struct {
 	Scope          string    `json:"scope"`
 	State          string    `json:"state"`
@@ -44,6 +44,7 @@ type event struct {
 // node is a stand-in for one: it serves the page, and says what a test wants it to.
 type node struct {
 	*httptest.Server
+	document
 	mu               sync.Mutex
 	rows             []row
 	events           []event
@@ -71,7 +72,7 @@ func newNode(t *testing.T, below string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{began: time.Now(), open: map[chan string]struct{}{}, ended: make(chan struct{})}
+	n := &node{document: theDocument(t), began: time.Now(), open: map[chan string]struct{}{}, ended: make(chan struct{})}
 	mux := http.NewServeMux()
 	for path, page := range pages {
 		if path == "/" {
@@ -80,11 +81,11 @@ func newNode(t *testing.T, below string) *node {
 		mux.Handle("GET "+path, page)
 	}
 	api := func(path string, serve func(w http.ResponseWriter, r *http.Request)) {
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		mux.HandleFunc(path, n.compared(func(w http.ResponseWriter, r *http.Request) {
 			if n.admits(w, r) {
 				serve(w, r)
 			}
-		})
+		}))
 	}
 	api("GET /v1/session", n.session)
 	api("GET /v1/scopes", n.scopes)
@@ -157,7 +158,7 @@ func (n *node) session(w http.ResponseWriter, r *http.Request) {
 			may = "read"
 		}
 	}
-	said := map[string]any{"name": name, "may": may, "tokens": n.read != "", "node": "node-2", "version": "v1.2.3", "now": time.Now().UTC()}
+	said := map[string]any{"name": name, "may": may, "tokens": n.read != "", "node": "node-2", "cluster": "prod-eu", "version": "v1.2.3", "now": time.Now().UTC()}
 	if n.parts != nil {
 		said["parts"] = n.parts
 	}
@@ -182,7 +183,11 @@ func (n *node) scopes(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "the page asks for dense rows")
 		return
 	}
-	answer(w, map[string]any{"as_of": time.Now().UTC(), "version": n.version, "source": n.source(), "counts": map[string]int{}, "found": len(n.rows), "rows": append([]row{}, n.rows...)})
+	counts := map[string]int{"total": len(n.rows), "nobody": 0, "late": 0, "fails": 0, "holding": 0, "released": 0, "led": 0}
+	for _, r := range n.rows {
+		counts[r.State]++
+	}
+	answer(w, map[string]any{"as_of": time.Now().UTC(), "version": n.version, "source": n.source(), "counts": counts, "found": len(n.rows), "rows": append([]row{}, n.rows...)})
 }
 
 func (n *node) history(w http.ResponseWriter, r *http.Request) {
@@ -220,7 +225,7 @@ func (n *node) stream(w http.ResponseWriter, r *http.Request) {
 	if !held {
 		n.open[tell] = struct{}{}
 		n.opened++
-		tell <- "retry: 2000\n\n" + said("source", n.source()) + said("beats", n.beats())
+		tell <- "retry: 2000\n\n" + n.said("source", n.source()) + n.said("beats", n.beats())
 	}
 	n.mu.Unlock()
 	defer func() {
@@ -247,12 +252,8 @@ func (n *node) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func said(kind string, v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return fmt.Sprintf("event: %s\ndata: %s\n\n", kind, data)
+func (n *node) said(kind string, v any) string {
+	return fmt.Sprintf("event: %s\ndata: %s\n\n", kind, n.event(kind, v))
 }
 
 // beats needs the lock.
@@ -261,7 +262,7 @@ func (n *node) beats() map[string]any {
 	holders := []map[string]any{}
 	for _, r := range n.rows {
 		if of[r.Holder] == nil && r.State != "nobody" && r.State != "released" {
-			of[r.Holder] = map[string]any{"holder": r.Holder, "age_ms": r.HeartbeatAgeMS, "scopes": 1, "late": 0}
+			of[r.Holder] = map[string]any{"holder": r.Holder, "age_ms": r.HeartbeatAgeMS, "scopes": 1, "late": 0, "holding": 0}
 			holders = append(holders, of[r.Holder])
 		}
 	}
@@ -289,7 +290,7 @@ func (n *node) beat() {
 		case <-tick.C:
 			n.mu.Lock()
 			if n.awaySince.IsZero() {
-				n.tell(said("beats", n.beats()))
+				n.tell(n.said("beats", n.beats()))
 			} else {
 				n.tell(": alive\n\n")
 			}
@@ -304,7 +305,18 @@ func (n *node) set(rows ...row) {
 	defer n.mu.Unlock()
 	n.rows = rows
 	n.version++
-	n.tell(said("scope", map[string]any{"as_of": time.Now().UTC(), "version": n.version, "rows": rows, "gone": []string{}}))
+	n.tell(n.said("scope", map[string]any{"as_of": time.Now().UTC(), "version": n.version, "rows": rows, "gone": []string{}}))
+}
+
+// again is the node after a restart: it counts its readings from the first, and its streams have ended.
+func (n *node) again(rows ...row) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.rows, n.version = rows, 1
+	for one := range n.open {
+		close(one)
+	}
+	n.open = map[chan string]struct{}{}
 }
 
 // happened adds events to the history, and tells those that watch.
@@ -314,7 +326,7 @@ func (n *node) happened(events ...event) {
 	for _, e := range events {
 		e.ID = int64(len(n.events) + 1)
 		n.events = append(n.events, e)
-		n.tell(fmt.Sprintf("id: %d\ndata: %s\n\n", e.ID, encoded(e)))
+		n.tell(fmt.Sprintf("id: %d\ndata: %s\n\n", e.ID, n.event("", e)))
 	}
 }
 
@@ -326,7 +338,7 @@ func (n *node) away(since time.Duration) {
 	if since > 0 {
 		n.awaySince = time.Now().Add(-since)
 	}
-	n.tell(said("source", n.source()))
+	n.tell(n.said("source", n.source()))
 }
 
 // streams returns how many are open now, and how many were opened.

@@ -173,6 +173,18 @@ func TestANodeThatFallsSilentIsNotKnown(t *testing.T) {
 	b.says("All 8 scopes are led")
 }
 
+// F8: a node that was started again counts its readings from the first, and the page shows what it says then.
+func TestANodeThatWasStartedAgain(t *testing.T) {
+	n := watched(t)
+	for range 5 {
+		n.set(team()...)
+	}
+	b := open(t, n.URL+"/", desk)
+	b.says("All 8 scopes are led")
+	n.again(hurt(team())...)
+	b.says("1 of 8 scopes has no leader")
+}
+
 // F8, rule 2: ten tabs have one stream, and are all live; when the one that reads it is closed, the next reads on.
 func TestTenTabsHaveOneStream(t *testing.T) {
 	n := watched(t)
@@ -442,6 +454,10 @@ func TestPictures(t *testing.T) {
 			}
 		}
 	}
+	front := open(t, n.URL+"/", look{width: 1200, height: 660})
+	stand(n, "well")
+	front.until("all is well", "document.title.startsWith('All 8')")
+	front.picture(filepath.Join(dir, "readme.png")) // docs/dashboard.png
 	empty, many := newNode(t, "/"), newNode(t, "/")
 	many.set(crowd(1000)...)
 	for name, as := range map[string]look{"light-1440": desk, "dark-390": {width: 390, height: 844, dark: true}} {

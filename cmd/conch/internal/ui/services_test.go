@@ -14,8 +14,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 )
 
-type object = map[string]any
-
 // services is what a stand-in for a node says of its contracts, its logs and the overlay. Each answer is compared with the documents of
 // the services.
 type services struct {

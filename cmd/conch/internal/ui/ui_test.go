@@ -5,9 +5,11 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -135,5 +137,26 @@ func TestHeadersOfThePage(t *testing.T) {
 	_, page, _ := ask(t, "/", false)
 	if bytes.Contains(page, []byte("<base")) || bytes.Contains(page, []byte("style=")) {
 		t.Errorf("the page has a base or a style of its own:\n%s", page)
+	}
+}
+
+// The README's first screen shows the page: the picture is one of TestPictures, and small.
+func TestTheReadmeShowsThePage(t *testing.T) {
+	t.Parallel()
+	const root = "../../../../"
+	readme, err := os.ReadFile(root + "README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(readme), "\n## ")
+	if strings.Count(first, "](docs/dashboard.png)") != 1 {
+		t.Error("the README's first screen has no picture of the page, or several")
+	}
+	picture, err := os.ReadFile(root + "docs/dashboard.png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is, err := png.DecodeConfig(bytes.NewReader(picture)); err != nil || len(picture) > 150_000 || is.Width < 800 {
+		t.Errorf("the picture has %d bytes and is %d wide, %v; want a PNG of at most 150,000", len(picture), is.Width, err)
 	}
 }

@@ -69,6 +69,8 @@ type Config struct {
 	Parts func() []string
 	// PublicURL is where browsers reach this site, if a proxy replaces the host of their requests; may be empty.
 	PublicURL string
+	// Cluster is the name of all nodes together, for people; may be empty.
+	Cluster string
 	// Tokens may be nil or empty. Then every caller may do everything; see [CheckListen].
 	Tokens *Tokens
 	Logger *slog.Logger // default slog.Default()

@@ -29,6 +29,7 @@ type session struct {
 	May       string    `json:"may"`    // read, operate
 	Tokens    bool      `json:"tokens"` // there are some: actions need one that may operate
 	Node      string    `json:"node"`
+	Cluster   string    `json:"cluster,omitempty"` // of all nodes together
 	Version   string    `json:"version"`
 	PublicURL string    `json:"public_url,omitempty"`
 	Parts     []string  `json:"parts"` // tables of the configuration, and scopes
@@ -38,7 +39,7 @@ type session struct {
 func (s *Site) getSession(w http.ResponseWriter, r *http.Request) error {
 	who, _ := r.Context().Value(callerKey{}).(caller)
 	is := session{
-		Name: who.name, May: "read", Tokens: s.cfg.Tokens.Any(), Node: s.cfg.ID, Version: s.cfg.Version, PublicURL: s.cfg.PublicURL, Parts: []string{}, Now: time.Now().UTC(),
+		Name: who.name, May: "read", Tokens: s.cfg.Tokens.Any(), Node: s.cfg.ID, Cluster: s.cfg.Cluster, Version: s.cfg.Version, PublicURL: s.cfg.PublicURL, Parts: []string{}, Now: time.Now().UTC(),
 	}
 	if s.cfg.Parts != nil {
 		is.Parts = append(is.Parts, s.cfg.Parts()...)

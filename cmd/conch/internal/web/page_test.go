@@ -71,8 +71,9 @@ const (
 var pageAnswers = []exchange{
 	{Name: "without tokens", Ask: "GET /v1/session", Status: 200, Want: `"name":"local","may":"operate","tokens":false,"node":"node-1","version":"v1.2.3","parts":[],"now":`},
 	{Name: "with parts", Given: func(w *world) { w.cfg.Parts = func() []string { return []string{"logs", "scopes"} } }, Ask: "GET /v1/session", Status: 200, Want: `"parts":["logs","scopes"]`},
+	{Name: "of a cluster with a name", Given: func(w *world) { w.cfg.Cluster = "prod-eu" }, Ask: "GET /v1/session", Status: 200, Want: `"node":"node-1","cluster":"prod-eu"`},
 	{Name: "in trouble", Given: crowd, Ask: "GET /v1/overview", Status: 200, Want: `"verdict":{"state":"trouble","text":"2 of 6 scopes have no leader"}`},
-	{Name: "well", Given: well, Ask: "GET /v1/overview", Status: 200, Want: `"verdict":{"state":"well","text":"The one scope is led"},"scopes":{"total":1,"nobody":0,"late":0,"fails":0,"holding":0,"released":0,"led":1},"candidates":["node-1","node-2"],"holders":[{"holder":"node-1","age_ms":120,"scopes":1,"late":0}],` + lastChange},
+	{Name: "well", Given: well, Ask: "GET /v1/overview", Status: 200, Want: `"verdict":{"state":"well","text":"The one scope is led"},"scopes":{"total":1,"nobody":0,"late":0,"fails":0,"holding":0,"released":0,"led":1},"candidates":["node-1","node-2"],"holders":[{"holder":"node-1","age_ms":120,"scopes":1,"late":0,"holding":0}],` + lastChange},
 	{Name: "no database", Given: away, Ask: "GET /v1/overview", Status: 200, Want: `"as_of":null,"stale":true,"version":0,"source":{"database":"away","since":`},
 	{Name: "nothing is known", Given: away, Ask: "GET /v1/overview", Status: 200, Want: `"verdict":{"state":"unknown","text":"Not known: the database has not answered for `},
 	{Name: "rows, trouble first", Given: crowd, Ask: "GET /v1/scopes?view=dense&limit=2&state=nobody,late&q=GO", Status: 200, Want: crowdCounts + `,"found":1,"rows":[` + goneRow + `]}`},

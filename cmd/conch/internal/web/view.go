@@ -64,6 +64,7 @@ type scopeView struct {
 	HeartbeatAgeMS int64      `json:"heartbeat_age_ms"` // at as_of; while the database is away, now
 	Released       bool       `json:"released"`
 	Held           *bool      `json:"held"` // nil: not known, since the database is away
+	Holding        bool       `json:"holding,omitempty"`
 	Candidates     []string   `json:"candidates"`
 	LeaseMS        int64      `json:"lease_ms"`
 	Takeover       string     `json:"takeover,omitempty"`
@@ -87,13 +88,13 @@ func (s *Site) view(scope string, l *pgops.ScopeStatus, from reading) scopeView 
 	if l != nil {
 		v = scopeView{
 			Scope: l.Scope, Epoch: l.Epoch, Holder: l.Holder, Term: l.Term, AcquiredAt: utc(&l.AcquiredAt),
-			HeartbeatAt: utc(l.HeartbeatAt), HeartbeatAgeMS: l.HeartbeatAgeMS, Released: l.Released, Held: &l.Held,
+			HeartbeatAt: utc(l.HeartbeatAt), HeartbeatAgeMS: l.HeartbeatAgeMS, Released: l.Released, Held: &l.Held, Holding: l.Holding,
 			Candidates: append([]string{}, l.Candidates...), LeaseMS: l.LeaseMS, Takeover: l.Takeover,
 			Obstacle: l.Obstacle, Failures: l.Failures, LastFailure: l.LastFailure, LastFailureAt: utc(l.LastFailureAt),
 		}
 	}
 	if from.stale { // what was is not what is
-		v.Held = nil
+		v.Held, v.Holding = nil, false
 		if v.HeartbeatAt != nil {
 			v.HeartbeatAgeMS += time.Since(from.at).Milliseconds()
 		}

@@ -25,6 +25,8 @@ type Config struct {
 	Etcd string
 	// River is the binary that runs River; empty: it is not beside conch's jobs.
 	River string
+	// Browser is the program of a browser; empty: what only a browser can tell is left out.
+	Browser string
 	// Database is the URL of the server to measure on; empty: a private server.
 	Database string
 	Lease    time.Duration // default 3 s
@@ -87,6 +89,11 @@ type amounts struct {
 	dead                    int // jobs that are retried
 	workerKills             int // of workers with a job that is fenced, and as many of others
 	leaderKills             int
+	watched                 []int         // scopes of a page
+	orphaned                int           // scopes of a node that dies
+	looked                  time.Duration // of a page at rest
+	viewers, paints         int           // streams at once, and pages opened
+	changes, panned         int           // of hands, and events of a timeline
 }
 
 func (c Config) amounts() amounts {
@@ -103,6 +110,7 @@ func (c Config) amounts() amounts {
 			logFollowed: 20, logWatched: 2, logEtcdKills: 1,
 			crons: []int{100}, cronSeconds: 1, idleCrons: 2000, idleRest: time.Second, jobs: 4000, jobRounds: 1, jobSingles: 20, heldJobs: 4000, dead: 1000,
 			workerKills: 1, leaderKills: 2,
+			watched: []int{60}, orphaned: 30, looked: 2 * time.Second, viewers: 5, paints: 1, changes: 3, panned: 400,
 		}
 	}
 	return amounts{
@@ -117,6 +125,7 @@ func (c Config) amounts() amounts {
 		logFollowed: 500, logWatched: 50, logEtcdKills: 10,
 		crons: []int{1000, 5000}, cronSeconds: 30, idleCrons: 10_000, idleRest: time.Minute, jobs: 40_000, jobRounds: 4, jobSingles: 500, heldJobs: 100_000, dead: 10_000,
 		workerKills: 20, leaderKills: 50,
+		watched: []int{1000, 10_000}, orphaned: 500, looked: 20 * time.Second, viewers: 20, paints: 9, changes: 100, panned: 10_000,
 	}
 }
 
@@ -129,11 +138,11 @@ func (c Config) Validate() error {
 }
 
 var benches = map[string]func(context.Context, Config) (Report, error){
-	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed, "sequencer": sequenced, "gossip": gossiped, "log": logged, "schedule": scheduled,
+	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed, "sequencer": sequenced, "gossip": gossiped, "log": logged, "schedule": scheduled, "ui": watched,
 }
 
 // order is the order of a run of all: the one that needs least is first.
-var order = []string{"gate", "fence", "election", "pending", "files", "sequencer", "gossip", "log", "schedule"}
+var order = []string{"gate", "fence", "election", "pending", "files", "sequencer", "gossip", "log", "schedule", "ui"}
 
 // Names returns the names of the benches.
 func Names() []string { return slices.Clone(order) }

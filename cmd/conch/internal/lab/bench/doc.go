@@ -11,6 +11,7 @@
 //	gossip    a crowd of agents, beside as many members of memberlist and serf
 //	log       goals of five members, beside the bare raft core on the same kind of files, and etcd
 //	schedule  crons and jobs, beside a River with the same jobs in the same database
+//	ui        the page of a node, beside what was asked for: its weight, how soon it shows a change, and what it takes of browser, node and line
 //
 // Leaders are separate processes (package worker), which the bench kills, stops and cuts off. The
 // server is a private one on a disk, with fsync on, or the caller's, where the bench creates a

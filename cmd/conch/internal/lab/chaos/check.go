@@ -28,6 +28,9 @@ const (
 	LongAnswer  = "long-answer"    // an answer lives as long as requested, up to answer_max
 	ValidPasses = "valid-passes"   // a current token's fence fails with 40001 only
 	StaleStops  = "stale-stops"    // a transaction whose token is over does not commit
+	ToldOnce    = "told-once"      // a page is told each event, and by one stream not twice
+	ToldNow     = "told-now"       // no page is told as the present what is past
+	Answers     = "pages-answer"   // a page and its routes are there, or say that the database is away
 	Led         = "led-in-time"    // no scope is without a leader for longer than its fault explains
 )
 
@@ -57,6 +60,7 @@ type Evidence struct {
 	Gated      []Gated            // acts of the HTTP gates' callers, by scope
 	Streamed   []pgrogue.Streamed // rows of fences above READ COMMITTED
 	Refused    []pgrogue.Refusal  // failed transactions of such fences
+	Viewings   []Viewing          // of pages
 	Ended      fence.Instant      // until then there must be a leader; 0: the run was cut short
 	Lease      time.Duration
 	Machines   int
@@ -92,6 +96,7 @@ func Check(e Evidence) (violations []Violation, frozen int) {
 	e.unminted(say)
 	e.unnamed(say)
 	e.unled(say)
+	e.viewed(say)
 	return violations, len(found.Slow)
 }
 

@@ -35,7 +35,8 @@ type ClusterConfig struct {
 	Nodes    int
 	Lease    time.Duration
 	Takeover mint.Takeover // default strict
-	Children bool          // each machine also has a conch run
+	Children bool          // each machine also has a conch run,
+	Pages    bool          // and a conch node that serves a page
 	Clock    *skew.Clock   // nil: the machine's clock
 	// SmallQueue has the queue of notifications be as small as the server can have it.
 	SmallQueue bool

@@ -25,6 +25,7 @@ type Config struct {
 	Takeover mint.Takeover
 	Duration time.Duration // no fault begins later; 0: no limit
 	Kinds    []Kind        // empty: all
+	Viewers  int           // of the machines' pages; 0: no machine serves one
 	// KeepGoing continues the run if something does not recover.
 	KeepGoing bool
 	Screen    screen.Config // gets a line for each fault
@@ -40,6 +41,7 @@ func (c Config) Validate() error {
 	f.Add(c.Nodes < 2 || c.Nodes > 20, "--nodes %d is not between 2 and 20", c.Nodes)
 	const least = 500 * time.Millisecond
 	f.Add(c.Lease < least || c.Lease > election.MaxLease, "--lease %s is not between %s and %s", c.Lease, least, election.MaxLease)
+	f.Add(c.Viewers < 0 || c.Viewers > 200, "--viewers %d is not between 0 and 200", c.Viewers)
 	f.Add(c.Duration < 0, "--duration must not be negative; 0 is as long as it takes")
 	f.Add(!slices.Contains([]mint.Takeover{mint.Strict, mint.Fast, mint.Keep}, c.Takeover), "--takeover %q is none of strict, fast, keep", c.Takeover)
 	for _, k := range c.Kinds {
@@ -54,6 +56,9 @@ func (c Config) replay() string {
 	words := []string{fmt.Sprintf("conch-lab chaos --faults %d --seed %d --nodes %d --lease %s", c.Faults, c.Seed, c.Nodes, c.Lease)}
 	if c.Takeover != mint.Strict {
 		words = append(words, "--takeover", string(c.Takeover))
+	}
+	if c.Viewers > 0 {
+		words = append(words, fmt.Sprintf("--viewers %d", c.Viewers))
 	}
 	for _, k := range c.Kinds {
 		words = append(words, "--only", string(k))

@@ -17,6 +17,9 @@ func (n *nemesis) unexpectedDeaths(ctx context.Context, e Evidence) {
 		if d.run {
 			what = "conch run"
 		}
+		if d.page {
+			what = "conch node"
+		}
 		n.violate(ctx, e.before(d.at), Alive, "%s of %s ended unexpectedly after %s with code %d: %s", what, d.node, short(d.lived), d.code, d.words)
 	}
 }

@@ -37,7 +37,8 @@ type nemesis struct {
 	screen   *screen.Screen
 	observer *pgops.Observer
 	asked    time.Time
-	running  int // machines that campaigned when last asked
+	running  int       // machines that campaigned when last asked
+	audience *audience // nil: nobody looks at pages
 
 	hog     *pgrogue.Hog
 	stray   *fleet.Process
@@ -127,10 +128,15 @@ func (n *nemesis) recover(ctx context.Context, after string) {
 	n.screen.Status("%s: waiting until everything goes on", after)
 	for _, pause := range []float64{pauseBetween, 0} {
 		healed := fence.Boottime()
-		if !n.until(ctx, func() bool { return len(n.w.behind(healed)) == 0 && n.campaigning() == len(n.Nodes) }) {
+		if !n.until(ctx, func() bool {
+			return len(n.w.behind(healed)) == 0 && n.campaigning() == len(n.Nodes) && n.audience.behind(healed) == 0
+		}) {
 			missing := n.w.behind(healed)
 			if n.running < len(n.Nodes) {
 				missing = append(missing, fmt.Sprintf("%d of %d machines campaigning", n.running, len(n.Nodes)))
+			}
+			if late := n.audience.behind(healed); late > 0 {
+				missing = append(missing, fmt.Sprintf("%d viewers that are told how things stand", late))
 			}
 			n.violate(ctx, n.taken, Recovers, "%s after %s was over, still missing: %s", n.cfg.patience(), after, strings.Join(missing, ", "))
 			return

@@ -15,7 +15,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// Node is one machine: a node, perhaps a conch run, and their line to the database.
+// Node is one machine: a node, perhaps a conch run and a conch node with a page, and their line to the database.
 type Node struct {
 	ID      string
 	Proxy   *tcpproxy.Proxy
@@ -23,6 +23,7 @@ type Node struct {
 	cluster *Cluster
 	work    life
 	run     life
+	page    life
 
 	worker.Seen // of its node, under the cluster's lock
 }
@@ -34,12 +35,14 @@ type life struct {
 	wanted  bool // it should run: its end is a death
 	born    fence.Instant
 	died    fence.Instant
+	at      string // where it serves its page; empty: it has none
 }
 
 // death is an unexpected end of a process.
 type death struct {
 	node  string
 	run   bool
+	page  bool
 	at    fence.Instant
 	lived time.Duration
 	code  int // exit code; -1 after a signal
@@ -47,7 +50,10 @@ type death struct {
 }
 
 // gone reports whether no process of the machine runs. The caller holds the cluster's lock.
-func (n *Node) gone() bool { return !n.work.alive && !n.run.alive }
+func (n *Node) gone() bool { return !n.work.alive && !n.run.alive && !n.page.alive }
+
+// lives are all that a machine may have.
+func (n *Node) lives() []*life { return []*life{&n.work, &n.run, &n.page} }
 
 const (
 	// actMost is the maximum for an act that the gates are told. It is so short that a leader's last
@@ -65,6 +71,15 @@ func (n *Node) Start() error {
 		"--lease", cfg.Lease.String(), "--takeover", string(cfg.Takeover), "--dir", cfg.Dir, "--outside-most", actMost.String())
 	if err != nil || !cfg.Children {
 		return err
+	}
+	if cfg.Pages {
+		args, err := n.servesPage()
+		if err != nil {
+			return err
+		}
+		if err := n.launch(cfg.Conch, &n.page, func(fleet.News) {}, args...); err != nil {
+			return err
+		}
 	}
 	return n.launch(cfg.Conch, &n.run, func(fleet.News) {}, "run", "--id", n.ID, "--scope", RunScope,
 		"--lease", cfg.Lease.String(), "--takeover", string(cfg.Takeover), "--restart", "--stop-grace", stopGrace.String(),
@@ -104,7 +119,7 @@ func (n *Node) recordEnd(l *life, p *fleet.Process) {
 	l.alive, l.died = false, fence.Boottime()
 	if l.wanted {
 		n.cluster.deaths = append(n.cluster.deaths, death{
-			node: n.ID, run: l == &n.run, at: l.died, lived: l.died.Sub(l.born), code: p.Code(), words: p.LastWords(),
+			node: n.ID, run: l == &n.run, page: l == &n.page, at: l.died, lived: l.died.Sub(l.born), code: p.Code(), words: p.LastWords(),
 		})
 	}
 }
@@ -124,7 +139,7 @@ func (n *Node) hear(news fleet.News) {
 func (n *Node) Signal(sig syscall.Signal) {
 	n.cluster.mu.Lock()
 	defer n.cluster.mu.Unlock()
-	for _, l := range []*life{&n.work, &n.run} {
+	for _, l := range n.lives() {
 		if l.process != nil && l.alive {
 			l.process.Signal(sig)
 		}
@@ -135,7 +150,9 @@ func (n *Node) Signal(sig syscall.Signal) {
 func (n *Node) expectEnd() {
 	n.cluster.mu.Lock()
 	defer n.cluster.mu.Unlock()
-	n.work.wanted, n.run.wanted = false, false
+	for _, l := range n.lives() {
+		l.wanted = false
+	}
 }
 
 // reviveAfter is the pause before a process is started again.
@@ -146,7 +163,7 @@ func (c *Cluster) revive() error {
 	for _, n := range c.Nodes {
 		c.mu.Lock()
 		now := fence.Boottime()
-		due := slices.ContainsFunc([]life{n.work, n.run}, func(l life) bool {
+		due := slices.ContainsFunc(n.lives(), func(l *life) bool {
 			return !l.alive && l.wanted && now.Sub(l.died) > reviveAfter
 		})
 		c.mu.Unlock()

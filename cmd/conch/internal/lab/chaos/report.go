@@ -21,9 +21,11 @@ type Report struct {
 	ActDoor     map[Kind]Spread `json:"act_door_ms"` // the same behind the act door
 	Children    map[Kind]Spread `json:"children_ms"` // the same for commands under conch run
 	Seed        uint64          `json:"seed"`
-	Leaders     int             `json:"leaders"`            // terms that acted, of the nodes and of the children
-	Frozen      int             `json:"frozen_writes"`      // acts delayed between the gate's yes and the write, by a stop or a busy machine
-	LeftOut     map[Kind]string `json:"left_out,omitempty"` // kinds that cannot be injected here
+	Leaders     int             `json:"leaders"`                   // terms that acted, of the nodes and of the children
+	Frozen      int             `json:"frozen_writes"`             // acts delayed between the gate's yes and the write, by a stop or a busy machine
+	LeftOut     map[Kind]string `json:"left_out,omitempty"`        // kinds that cannot be injected here
+	Told        int             `json:"viewers_told,omitempty"`    // messages that pages were told
+	Streams     int             `json:"viewers_streams,omitempty"` // of so many streams
 	Seconds     float64         `json:"seconds"`
 	Replay      string          `json:"replay"`
 }

@@ -40,7 +40,7 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	n.w = newWitness(dir)
 	n.prepareClock(ctx)
 	n.Cluster, err = Start(ctx, ClusterConfig{
-		Program: cfg.Program, Conch: cfg.Conch, Dir: dir, Nodes: cfg.Nodes, Lease: cfg.Lease, Takeover: cfg.Takeover, Children: true, Clock: n.clock,
+		Program: cfg.Program, Conch: cfg.Conch, Dir: dir, Nodes: cfg.Nodes, Lease: cfg.Lease, Takeover: cfg.Takeover, Children: true, Pages: cfg.Viewers > 0, Clock: n.clock,
 		SmallQueue: slices.Contains(cfg.Kinds, NotifyFull),
 	})
 	defer func() { err = errors.Join(err, n.Stop()) }()
@@ -51,6 +51,10 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 		return report, err
 	}
 	n.tryClock(ctx)
+	if cfg.Viewers > 0 {
+		n.audience = watchPages(n.Nodes, cfg.Viewers)
+		defer n.audience.end()
+	}
 	plan := n.plan()
 	n.screen.Note("%d faults of seed %d, on %d machines with a lease of %s; again with: %s", len(plan), cfg.Seed, cfg.Nodes, cfg.Lease, cfg.replay())
 	for _, kind := range slices.Sorted(maps.Keys(n.leftOut)) {
@@ -121,7 +125,9 @@ func (n *nemesis) loop(ctx context.Context, plan []Fault) error {
 		return errors.New("no kind of fault is left that can be done here")
 	}
 	n.screen.Status("waiting until everything works")
-	working := func() bool { return len(n.w.behind(0)) == 0 && n.campaigning() == len(n.Nodes) }
+	working := func() bool {
+		return len(n.w.behind(0)) == 0 && n.campaigning() == len(n.Nodes) && n.audience.behind(0) == 0
+	}
 	if !n.wait(ctx, time.Now().Add(warmup), working) && ctx.Err() == nil {
 		return fmt.Errorf("not everything began within %s; missing: %s; %d of %d machines campaign%s",
 			warmup, strings.Join(n.w.behind(0), ", "), n.running, len(n.Nodes), n.lastWords())
@@ -152,7 +158,7 @@ func (n *nemesis) lastWords() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, m := range n.Nodes {
-		for _, l := range []life{m.work, m.run} {
+		for _, l := range m.lives() {
 			if text := l.process.Said(m.ID); text != "" {
 				return text
 			}
@@ -170,6 +176,9 @@ func (n *nemesis) judge(ctx context.Context, whole bool) (report Report, err err
 	e := Evidence{Lease: n.cfg.Lease, Machines: len(n.Nodes), Takeover: n.cfg.Takeover, Gated: n.gated, Refused: n.refused}
 	if whole {
 		e.Ended = fence.Boottime()
+	}
+	if n.audience != nil {
+		e.Viewings = n.audience.end()
 	}
 	if err := n.EndMachines(endGrace); err != nil {
 		n.violate(ctx, n.taken, Alive, "after SIGTERM: %v", err)
@@ -206,6 +215,9 @@ func (n *nemesis) judge(ctx context.Context, whole bool) (report Report, err err
 		Seed: n.cfg.Seed, Frozen: frozen,
 		Leaders: evidence.Judge(e.Record).Leaders + evidence.Judge(evidence.Record{Outside: e.Children}).Leaders,
 		Seconds: float64(int(n.screen.Elapsed().Seconds()*10)) / 10, Replay: n.cfg.replay(),
+	}
+	for _, v := range e.Viewings {
+		report.Told, report.Streams = report.Told+v.Told, report.Streams+v.Opened
 	}
 	for _, in := range n.injections {
 		if in.Missed {

@@ -204,3 +204,22 @@ func TestEveryKindIsDescribedAndDone(t *testing.T) {
 		t.Error("kinds and procedures differ")
 	}
 }
+
+// F8, S32: pages, feed and routes hold while machines, their lines and their database are hurt: of 20 viewers none is told as the present
+// what is past, none is told an event twice on one stream, and none misses one.
+func TestPagesUnderFaults(t *testing.T) {
+	runtest.LongRun(t)
+	t.Parallel()
+	hurts := []Fault{
+		{Kind: PGKill, Target: Everybody, Leases: 6}, {Kind: Kill9, Target: Leader, Leases: 1}, {Kind: Silent, Target: Leader, Leases: 6}, {Kind: StopLong, Target: Everybody, Leases: 2},
+	}
+	report := session(t, Config{Faults: len(hurts), Takeover: mint.Strict, Viewers: 20, script: hurts})
+	for _, v := range report.Violations {
+		if v.Invariant != Led { // how long nobody leads is a matter of this machine's load
+			t.Errorf("%s, after fault %d: %s", v.Invariant, v.Fault, v.Detail)
+		}
+	}
+	if report.Told < 200 || report.Streams < 40 {
+		t.Errorf("viewers were told %d times, on %d streams: too little happened", report.Told, report.Streams)
+	}
+}

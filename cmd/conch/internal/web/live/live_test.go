@@ -24,22 +24,25 @@ func TestTheVerdictInWords(t *testing.T) {
 		counts live.Counts
 		source live.Source
 	}{
-		"well: All 8 scopes are led":                                            {live.Counts{Total: 8, Led: 8}, up},
-		"well: All 12,345 scopes are led":                                       {live.Counts{Total: 12345, Led: 12340, Holding: 5}, up},
-		"well: The one scope is led":                                            {live.Counts{Total: 1, Led: 1}, up},
-		"well: 7 of 8 scopes are led, 1 given up":                               {live.Counts{Total: 8, Led: 7, Released: 1}, up},
-		"well: 1 of 2 scopes is led, 1 given up":                                {live.Counts{Total: 2, Led: 1, Released: 1}, up},
-		"well: 1 scope is given up, and nobody wants to lead":                   {live.Counts{Total: 1, Released: 1}, up},
-		"trouble: 1 of 1,000 scopes has no leader":                              {live.Counts{Total: 1000, Led: 997, Nobody: 1, Late: 2}, up},
-		"trouble: 3 of 8 scopes have no leader":                                 {live.Counts{Total: 8, Nobody: 3}, up},
-		"trouble: 1 of 1 scope has no leader":                                   {live.Counts{Total: 1, Nobody: 1}, up},
-		"trouble: The leader of 2 of 8 scopes sends no heartbeats":              {live.Counts{Total: 8, Late: 2}, up},
-		"trouble: The role of 1 of 8 scopes has failed in the last ten minutes": {live.Counts{Total: 8, Fails: 1}, up},
-		"empty: There is no scope yet":                                          {live.Counts{}, up},
-		"unknown: Not known: the database has not answered for 43 s":            {live.Counts{Total: 8, Led: 8}, live.Source{Database: live.Away, ForMS: 43_900}},
-		"unknown: Not known: the database has not answered for 2 h 5 min":       {live.Counts{}, live.Source{Database: live.Away, ForMS: 7_512_000}},
-		"unknown: Not known: the database was not asked yet":                    {live.Counts{}, live.Source{Database: live.Unknown}},
-		"well: All 2 scopes are led":                                            {live.Counts{Total: 2, Led: 2}, live.Source{Database: live.Absent}},
+		"well: All 8 scopes are led":      {live.Counts{Total: 8, Led: 8}, up},
+		"well: All 12,345 scopes are led": {live.Counts{Total: 12345, Led: 12345}, up},
+		"well: The one scope is led":      {live.Counts{Total: 1, Led: 1}, up},
+		"well: All 12,345 scopes are led; 5 leaders wait until no predecessor can act":         {live.Counts{Total: 12345, Led: 12340, Holding: 5}, up},
+		"well: The one scope is led; 1 leader waits until no predecessor can act":              {live.Counts{Total: 1, Holding: 1}, up},
+		"well: 2 of 3 scopes are led, 1 given up; 1 leader waits until no predecessor can act": {live.Counts{Total: 3, Led: 1, Holding: 1, Released: 1}, up},
+		"well: 7 of 8 scopes are led, 1 given up":                                              {live.Counts{Total: 8, Led: 7, Released: 1}, up},
+		"well: 1 of 2 scopes is led, 1 given up":                                               {live.Counts{Total: 2, Led: 1, Released: 1}, up},
+		"well: 1 scope is given up, and nobody wants to lead":                                  {live.Counts{Total: 1, Released: 1}, up},
+		"trouble: 1 of 1,000 scopes has no leader":                                             {live.Counts{Total: 1000, Led: 997, Nobody: 1, Late: 2}, up},
+		"trouble: 3 of 8 scopes have no leader":                                                {live.Counts{Total: 8, Nobody: 3}, up},
+		"trouble: 1 of 1 scope has no leader":                                                  {live.Counts{Total: 1, Nobody: 1}, up},
+		"trouble: The leader of 2 of 8 scopes sends no heartbeats":                             {live.Counts{Total: 8, Late: 2}, up},
+		"trouble: The role of 1 of 8 scopes has failed in the last ten minutes":                {live.Counts{Total: 8, Fails: 1}, up},
+		"empty: There is no scope yet":                                                         {live.Counts{}, up},
+		"unknown: Not known: the database has not answered for 43 s":                           {live.Counts{Total: 8, Led: 8}, live.Source{Database: live.Away, ForMS: 43_900}},
+		"unknown: Not known: the database has not answered for 2 h 5 min":                      {live.Counts{}, live.Source{Database: live.Away, ForMS: 7_512_000}},
+		"unknown: Not known: the database was not asked yet":                                   {live.Counts{}, live.Source{Database: live.Unknown}},
+		"well: All 2 scopes are led":                                                           {live.Counts{Total: 2, Led: 2}, live.Source{Database: live.Absent}},
 	} {
 		if v := live.Judge(c.counts, c.source); v.State+": "+v.Text != want {
 			t.Errorf("%+v: %s: %s, want %s", c.counts, v.State, v.Text, want)
@@ -57,7 +60,8 @@ func TestStates(t *testing.T) {
 	for want, s := range map[live.State]pgops.ScopeStatus{
 		live.Led:      {Held: true, LeaseMS: 3000, HeartbeatAgeMS: 3000, Candidates: who},
 		live.Late:     {Held: true, LeaseMS: 3000, HeartbeatAgeMS: 3001, Candidates: who, Failures: 1},
-		live.Fails:    {Held: true, LeaseMS: 3000, Failures: 1, Candidates: who},
+		live.Fails:    {Held: true, LeaseMS: 3000, Failures: 1, Candidates: who, Holding: true},
+		live.Holding:  {Held: true, LeaseMS: 3000, Candidates: who, Holding: true},
 		live.Released: {Released: true},
 		live.Nobody:   {Released: true, Candidates: who}, // somebody wants it, and does not lead
 	} {

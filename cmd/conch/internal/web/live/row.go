@@ -64,6 +64,8 @@ func stateOf(s pgops.ScopeStatus) State {
 		return Late
 	case s.Failures > 0:
 		return Fails
+	case s.Holding:
+		return Holding
 	}
 	return Led
 }

@@ -72,13 +72,26 @@ func Judge(c Counts, from Source) Verdict {
 		return Verdict{"trouble", fmt.Sprintf("The role of %s of %s %s has failed in the last ten minutes", Grouped(c.Fails), all, either(c.Total, 1, "scope", "scopes", ""))}
 	case c.Released == c.Total:
 		return Verdict{"well", fmt.Sprintf("%s %s given up, and nobody wants to lead", all, either(c.Total, c.Total, "scope is", "scope is", "scopes are"))}
-	case c.Released > 0:
-		led := c.Total - c.Released
-		return Verdict{"well", fmt.Sprintf("%s of %s scopes %s led, %s given up", Grouped(led), all, either(2, led, "", "is", "are"), Grouped(c.Released))}
-	case c.Total == 1:
-		return Verdict{"well", "The one scope is led"}
 	}
-	return Verdict{"well", fmt.Sprintf("All %s scopes are led", all)}
+	return Verdict{"well", led(c) + waits(c.Holding)}
+}
+
+func led(c Counts) string {
+	switch led := c.Total - c.Released; {
+	case c.Released > 0:
+		return fmt.Sprintf("%s of %s scopes %s led, %s given up", Grouped(led), Grouped(c.Total), either(2, led, "", "is", "are"), Grouped(c.Released))
+	case c.Total == 1:
+		return "The one scope is led"
+	}
+	return fmt.Sprintf("All %s scopes are led", Grouped(c.Total))
+}
+
+// waits says how many leaders may not act yet.
+func waits(holding int) string {
+	if holding == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s %s until no predecessor can act", Grouped(holding), either(2, holding, "", "leader waits", "leaders wait"))
 }
 
 // either picks the word for one of one, one of several, and several.

@@ -83,6 +83,7 @@ function Bar({ at }: { at: string }) {
   return (
     <header>
       <a class="brand" href={link(tabs.value[0]?.path ?? 'leaders')}>conch</a>
+      {s?.cluster ? <span class="cluster" title="The name of the cluster"><Name of={s.cluster} most={24} /></span> : null}
       <nav ref={nav} aria-label="Pages"><ul>{tabs.value.map((p) => <li key={p.path}><a href={link(p.path)} aria-current={p.path === at ? 'page' : undefined}>{p.title}</a></li>)}</ul></nav>
       <div class="who">
         {s ? <span class="faint seen">seen from <b><Name of={s.node} most={20} /></b>{s.tokens ? <> · <Name of={s.name} most={16} />, may {s.may}</> : null}</span> : null}

@@ -18,7 +18,7 @@ export interface Row {
 
 export interface Change { version: number; rows: Row[]; gone: string[] }
 
-export interface Beats { as_of: string; holders: { holder: string; age_ms: number; scopes: number; late: number }[] }
+export interface Beats { as_of: string; holders: { holder: string; age_ms: number; scopes: number; late: number; holding: number }[] }
 
 export interface Source { database: 'up' | 'away' | 'none' | 'unknown'; since: string; for_ms: number; why?: string }
 
@@ -71,8 +71,9 @@ export function verdictOf(rows: Row[], nodes: number): Verdict {
   if (fails > 0) return { tone: 'warn', sign: '!', text: `The role of ${grouped(fails)} of ${grouped(all)} ${scopes} has failed in the last ten minutes`, more: rest(more, fails + holding + released, all) }
   const by = `by ${grouped(nodes)} ${nodes === 1 ? 'node' : 'nodes'}`
   if (released === all) return { tone: 'calm', sign: '○', text: all === 1 ? 'The one scope is given up, and nobody wants to lead' : `All ${grouped(all)} scopes are given up, and nobody wants to lead`, more: '' }
-  if (released > 0) return { tone: 'good', sign: '✓', text: `${grouped(all - released)} of ${grouped(all)} scopes ${all - released === 1 ? 'is' : 'are'} led, ${grouped(released)} given up`, more: `Led ${by}.` }
-  return { tone: 'good', sign: '✓', text: all === 1 ? 'The one scope is led' : `All ${grouped(all)} scopes are led`, more: `Led ${by}.` }
+  const waits = holding ? `; ${grouped(holding)} ${holding === 1 ? 'leader waits' : 'leaders wait'} until no predecessor can act` : ''
+  if (released > 0) return { tone: 'good', sign: '✓', text: `${grouped(all - released)} of ${grouped(all)} scopes ${all - released === 1 ? 'is' : 'are'} led, ${grouped(released)} given up${waits}`, more: `Led ${by}.` }
+  return { tone: 'good', sign: '✓', text: (all === 1 ? 'The one scope is led' : `All ${grouped(all)} scopes are led`) + waits, more: `Led ${by}.` }
 }
 
 const rest = (more: string, named: number, all: number) => more + (named < all ? '. The others are led.' : '.')

@@ -49,6 +49,7 @@ function tellTime(iso: string): void {
 }
 
 let version = 0
+let stream = 0 // counts the streams that began: a node that was started again counts versions from 1
 const heard: { byte: number; beats: number; polled: number } = { byte: 0, beats: 0, polled: 0 }
 
 export type Link = { is: 'connecting' | 'live' | 'polling' | 'stale'; since: number; why: string }
@@ -114,7 +115,11 @@ export function take(kind: string, data: unknown): void {
     case 'beats': takeBeats(data as Beats); break
     case 'scope': takeChange(data as Change); break
     case 'message': takeEvents([data as Event]); break
-    case 'gap': void load(); break
+    case 'gap':
+      version = 0
+      stream++
+      void load()
+      break
   }
   for (const hear of others.get(kind) ?? []) hear(data)
   judge()
@@ -141,6 +146,7 @@ async function whole(): Promise<void> {
 async function fill(): Promise<void> {
   try {
     session.value ??= await begun()
+    const mine = stream
     const told = source.value?.at // what the stream says meanwhile is newer than what is asked for here
     const all: Row[] = []
     let page: Page
@@ -150,6 +156,7 @@ async function fill(): Promise<void> {
       all.push(...page.rows)
       after = page.next
     } while (after)
+    if (mine !== stream) return // another stream began, of another process perhaps: what follows reads again
     if (page.version >= version) {
       known.clear()
       version = page.version
