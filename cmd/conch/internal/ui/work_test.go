@@ -261,7 +261,7 @@ func (w *work) tellQueue(name string) {
 	}
 }
 
-func process(id string, leads int) doc {
+func campaigner(id string, leads int) doc {
 	return doc{
 		"id": id, "alive": true, "tombstoned": false, "here": id == "node-2", "version": "v1.2.3", "address": "10.0.0." + id[len(id)-1:] + ":7070", "settings": "4f00aa12bb34",
 		"started": moment(-72 * time.Hour), "last_seen": moment(-5 * time.Second), "seen_age_ms": 5000, "scopes": 8, "leads": leads, "lease_ms": 3000, "takeover": "strict", "locks": "session", "lines_lost": 0,
@@ -313,8 +313,8 @@ func (n *node) busy() {
 	defer n.mu.Unlock()
 	w := n.work
 	w.held = false
-	w.processes = []doc{process("node-1", 3), process("node-2", 3), process("node-3", 2)}
-	gone := process("node-4", 0)
+	w.processes = []doc{campaigner("node-1", 3), campaigner("node-2", 3), campaigner("node-3", 2)}
+	gone := campaigner("node-4", 0)
 	gone["alive"], gone["last_seen"], gone["seen_age_ms"] = false, moment(-3*time.Hour), 10_800_000
 	w.processes = append(w.processes, gone)
 	w.findings = []doc{
