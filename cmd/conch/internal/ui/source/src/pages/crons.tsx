@@ -109,7 +109,7 @@ function All() {
           {some.map((c) => (
             <li key={c.name} class={'panel cron state-of ' + (sight.known ? standOf(c).tone : 'unknown')}>
               <div class="of">
-                <h2><a href={link('crons/c', { cron: c.name })} data-row><Name of={c.name} most={narrow ? 22 : 32} /></a></h2>
+                <h2><a href={link('crons/c', { cron: c.name })} data-row><Name of={c.name} most={narrow ? 18 : 32} /></a></h2>
                 <span class="faint small"><code><Drawn text={c.schedule} /></code>{c.timezone && c.timezone !== 'UTC' ? <> in {plain(c.timezone)}</> : ' UTC'}</span>
               </div>
               <Standing cron={c} known={sight.known} />
@@ -194,10 +194,11 @@ function Time({ p, known }: { p: Past; known: boolean }) {
 
 /** Doing says what an action will do, then does it. */
 function Doing({ known }: { known: boolean }) {
-  if (!asked.value) return null
-  const { cron, what } = asked.value
+  const now = asked.value
+  if (!now) return null
+  const { cron, what } = now
   const deed = { run: runs, pause: pauses, resume: resumes }[what](cron)
-  return <Question key={cron.name + what} deed={{ ...deed, may: known }} close={() => (asked.value = null)} />
+  return <Question key={cron.name + what} deed={{ ...deed, may: known }} close={() => { if (asked.value === now) asked.value = null }} />
 }
 
 const body = (cron: Cron) => () => ({ cron: cron.name })

@@ -147,7 +147,7 @@ function Wish({ known }: { known: boolean }) {
     if (w) box.current?.showModal()
   }, [w])
   if (!w) return null
-  const close = () => (wish.value = null)
+  const close = () => { if (wish.value === w) wish.value = null }
   const go = () => {
     const jobs = w.which.jobs
     const parts = jobs ? Array.from({ length: Math.ceil(jobs.length / batch) }, (_, i) => ({ jobs: jobs.slice(i * batch, (i + 1) * batch) })) : [w.which]

@@ -214,7 +214,8 @@ function One({ id }: { id: string }) {
 }
 
 function Doing({ known }: { known: boolean }) {
-  return asked.value ? <Question key={asked.value.path + asked.value.verb} deed={{ ...asked.value, may: known }} close={() => (asked.value = null)} /> : null
+  const now = asked.value // a dialog tells of its end late, when another one may have begun
+  return now ? <Question key={now.path + now.verb} deed={{ ...now, may: known }} close={() => { if (asked.value === now) asked.value = null }} /> : null
 }
 
 const nothing = () => ({})

@@ -125,16 +125,19 @@ export const calls = (h: Handler) => h.job ?? (h.command ? h.command.map((w) => 
 
 export const kindOf = (h: Handler) => (h.command ? 'command' : h.http ? 'HTTP' : 'handler')
 
+// Seconds would tick.
+const minutes = (ms: number) => (ms < 90_000 ? '1\u00a0min' : span(Math.max(ms, 100_000)))
+
 /** away says how far an instant is, in words that do not tick. */
 export function away(iso: string): string {
   void now.value
   const ms = Date.parse(iso) - serverNow()
   if (Math.abs(ms) < 60_000) return ms > 0 ? 'within a minute' : 'just now'
-  return ms > 0 ? `in ${span(ms)}` : `${span(-ms)} ago`
+  return ms > 0 ? `in ${minutes(ms)}` : `${minutes(-ms)} ago`
 }
 
 /** coarse says for how long, without digits that tick while nothing happens. */
-export const coarse = (ms: number) => (ms < 5000 ? 'moments' : ms < 60_000 ? 'less than a minute' : span(ms))
+export const coarse = (ms: number) => (ms < 5000 ? 'moments' : ms < 60_000 ? 'less than a minute' : minutes(ms))
 
 /** asJSON writes a value over several lines. */
 export const asJSON = (value: unknown) => JSON.stringify(value, null, 2) ?? ''
