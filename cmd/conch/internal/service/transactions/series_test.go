@@ -55,7 +55,7 @@ func TestSeriesRemembersADay(t *testing.T) {
 	s.now = func() time.Time { return at }
 	for i := range 26 * 60 * 4 {
 		at = time.Unix(int64(i*15), 0)
-		w.store.counts = []pending.Count{{Account: payerAccount.Address, State: pending.Queued, N: i%20 + 1}}
+		w.store.counts = []pending.Count{{Account: payerAccount.Address, State: pending.Queued, N: (i+7)%20 + 1}}
 		w.store.err = nil
 		if i%960 >= 940 { // five minutes of each four hours
 			w.store.err = errors.New("away")
@@ -69,7 +69,7 @@ func TestSeriesRemembersADay(t *testing.T) {
 		}
 		return of.Lines[0].Values, of.StepMS
 	}
-	if hour, step := queued(at.Add(-time.Hour + time.Second)); step != 15_000 || len(hour) != 240 || hour[239] == nil || *hour[239] != 20 {
+	if hour, step := queued(at.Add(-time.Hour + time.Second)); step != 15_000 || len(hour) != 240 || hour[239] == nil || *hour[239] != 7 {
 		t.Errorf("of the hour: %d numbers each %d ms, the last is %v", len(hour), step, hour[len(hour)-1])
 	}
 	day, step := queued(at.Add(-24*time.Hour + 5*time.Minute))
