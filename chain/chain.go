@@ -36,6 +36,10 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// hash, and the signature of the account. The error wraps ErrNotFound if the endpoint does not have it, and
 	// ErrUnproven if it has something else, or what the driver cannot decode.
 	Prove(ctx context.Context, hash Hash) (Draft, error)
+	// Version returns the version of the chain's runtime in the state after a block, which decides what the next block takes; see
+	// Signed. It is only asked for where the Description has an Era. The error wraps ErrNotFound if the endpoint does not know
+	// the block.
+	Version(ctx context.Context, of Block) (string, error)
 	// Block looks up a block by its hash. The error wraps ErrThread if the endpoint does not know it.
 	Block(ctx context.Context, hash Hash) (Block, error)
 	// Linked reports which of some blocks are the block of, or ancestors of it, by the parent hashes
@@ -87,6 +91,9 @@ type Description struct {
 	Depth uint64
 	// StillAfter is for how long the head has to stand until time counts in the place of blocks; 0: it never does.
 	StillAfter time.Duration
+	// Era is for how many blocks an attempt may be included after it was signed, at most (see Signed.Until); 0: for ever, and
+	// by every version of the chain's runtime.
+	Era uint64
 	// By is the endpoint, without secrets.
 	By string
 	// Genesis is the hash of the first block, empty if the endpoint does not return it. Chains that were

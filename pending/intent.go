@@ -65,7 +65,7 @@ func (t Terms) Below(most chain.Fee) (_ chain.Fee, own bool) {
 type Slot struct {
 	Index    uint64         // the nonce; package chain's word for it
 	Intent   *ID            // nil: it fills a gap, or its intent was sent back to wait for another slot
-	Attempts []chain.Signed // stored before they are sent; in the order of signing, with rising fees
+	Attempts []chain.Signed // stored before they are sent; in the order of signing; the fees do not fall
 	Before   int            // for Write: the number of attempts stored before these
 	Value    *big.Int       // what the call of its intent transfers; nil is 0
 	Terms                   // those of its intent

@@ -38,6 +38,7 @@ type settings struct {
 	FinalAfter  time.Duration
 	SearchAfter uint64
 	SharedKey   bool
+	Era         uint64 // of the chain's Description
 	RestoreWait time.Duration
 	RejectAfter time.Duration
 	StillAfter  time.Duration // of the chain's Description
@@ -192,6 +193,7 @@ func (m *machine) takeTurn(now fence.Instant, in turned) {
 		m.unknown.noteHead(b.Number, first)
 		m.sending.window.noteHead(b.Number, first)
 	}
+	m.tip.takeVersion(in.Turn, in.Version)
 	if undone := m.tip.takeTurn(in.Turn, now); undone {
 		m.unknown.ahead.forgetProofs()
 	}

@@ -120,7 +120,7 @@ func (f *finding) takeSeen(in seen) {
 			}
 		case one.Pooled:
 			delivery.reached, s.untaken = pooled, chain.Outcome{}
-		case delivery.reached != refused:
+		case delivery.reached != refused && delivery.reached != worn:
 			delivery.reached = gone
 		}
 	}

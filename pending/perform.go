@@ -189,7 +189,7 @@ func (l *loop) submit(ctx context.Context, a submit) input {
 func (l *loop) complain(in sent) {
 	for i, answer := range in.Outcomes {
 		switch index := in.Attempts[i].Index; {
-		case answer.Verdict == chain.Refused, answer.Verdict == chain.Full, answer.Verdict == chain.Unfit:
+		case answer.Verdict == chain.Refused, answer.Verdict == chain.Full, answer.Verdict == chain.Unfit, answer.Verdict == chain.Outworn:
 			l.trouble(fmt.Errorf("%w: it does not accept the transaction with nonce %d now: %s", chain.ErrAnswer, index, answer.Said()))
 		case answer.Verdict == chain.Unknown && answer.Text != "":
 			l.trouble(fmt.Errorf("%w: it is unknown whether it has the transaction with nonce %d: %s", chain.ErrAnswer, index, answer.Said()))

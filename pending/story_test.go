@@ -40,6 +40,10 @@ func TestStories(t *testing.T) {
 				m.set.Held = held{Most: n, Guests: n, Page: max(1, n/2), Depth: 1}
 				return nil
 			}
+			if words[0] == "era" {
+				m.set.Era = number(words[1])
+				return nil
+			}
 			if words[0] == "still" {
 				m.set.StillAfter, _ = time.ParseDuration(words[1])
 				return nil
@@ -78,7 +82,7 @@ func parse(t *testing.T, words []string) input {
 		in := loaded{Best: args.number("best"), Pooled: args.number("pooled")}
 		in.Snapshot = Snapshot{Waits: waitsOf(args), Next: args.number("next"), Since: args.number("since"), Strange: args.has("strange")}
 		for _, name := range args.list("slots") {
-			in.Snapshot.Slots = append(in.Snapshot.Slots, slotNamed(name))
+			in.Snapshot.Slots = append(in.Snapshot.Slots, args.wearing(slotNamed(name)))
 		}
 		for _, name := range args.list("runs") {
 			in.Snapshot.Runs = append(in.Snapshot.Runs, runNamed(name))
@@ -102,7 +106,7 @@ func parse(t *testing.T, words []string) input {
 			in.Waits = &waits
 		}
 		for _, name := range args.list("slots") {
-			in.Slots = append(in.Slots, slotNamed(name))
+			in.Slots = append(in.Slots, args.wearing(slotNamed(name)))
 		}
 		in.Hold = map[string]error{"": nil, "funds": chain.ErrFunds, "owed": chain.ErrOwed, "fee": chain.ErrFee, "key": chain.ErrKey}[args.word("hold")]
 		if args.has("unclear") {
@@ -169,7 +173,7 @@ func parse(t *testing.T, words []string) input {
 		}
 		return in
 	case "applied", "reverted", "finalized":
-		in := turned{Turn: chain.Turn{Block: blockNamed(words[1]), By: args.word("by")}, Count: args.number("count")}
+		in := turned{Turn: chain.Turn{Block: blockNamed(words[1]), By: args.word("by")}, Count: args.number("count"), Version: args.word("version")}
 		in.Turn.Kind = map[string]chain.TurnKind{"applied": chain.Applied, "reverted": chain.Reverted, "finalized": chain.Finalized}[words[0]]
 		for _, name := range args.list("with") {
 			name, failed := strings.CutSuffix(name, "!") // 5a! has reverted
@@ -279,6 +283,14 @@ func (w words) list(name string) (all []string) {
 	return all
 }
 
+// wearing returns a slot whose attempts wear out: until=64 version=1.
+func (w words) wearing(s Slot) Slot {
+	for i := range s.Attempts {
+		s.Attempts[i].Until, s.Attempts[i].Version = w.number("until"), w.word("version")
+	}
+	return s
+}
+
 func number(text string) uint64 {
 	n, _ := strconv.ParseUint(text, 10, 64)
 	return n
@@ -357,7 +369,7 @@ func feeOf(letter rune) chain.Fee {
 
 func verdictNamed(t *testing.T, word string) chain.Verdict {
 	t.Helper()
-	for v := chain.Unknown; v <= chain.Unfit; v++ {
+	for v := chain.Unknown; v <= chain.Outworn; v++ {
 		if strings.ReplaceAll(v.String(), " ", "-") == word {
 			return v
 		}
@@ -389,6 +401,9 @@ func say(a action) string {
 			}
 			if one.Stuck {
 				w.WriteString(" (stuck)")
+			}
+			if one.Outworn != "" {
+				w.WriteString(" (as " + string(one.Outworn) + ")")
 			}
 			if one.Gas == 0 && !one.Filler {
 				w.WriteString(" (its gas anew)")

@@ -16,6 +16,9 @@
 //	node.Restart(3)         // killed: three blocks and the pool are gone
 //	node.Resurrect()        // the transactions of the pool come back
 //
+// With Config.Era signed transactions wear out: after so many blocks, with node.Upgrade (the runtime of the chain changes, on
+// the branch of the next block), and with node.Ban. Then an attempt says Until and Version.
+//
 // A test asks for blocks, or [Node.Run] makes them at intervals, in virtual time inside
 // testing/synctest. All chance comes from Config.Seed.
 //

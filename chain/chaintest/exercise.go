@@ -39,6 +39,8 @@ type Fixture struct {
 	Elsewhere func(index uint64) chain.Signed
 	// Broke signs a transaction that Poor cannot pay for.
 	Broke func() chain.Signed
+	// Upgrade makes the next block change the version of the chain's runtime. Nil: attempts do not wear out.
+	Upgrade func()
 }
 
 const patience = time.Minute
@@ -65,6 +67,8 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"SubmitReplacement", replacement},
 		{"SubmitGap", gap},
 		{"SubmitWorthless", worthless},
+		{"SubmitOutworn", submitOutworn},
+		{"Renew", renew},
 		{"ForeignOnOurIndex", foreignIndex},
 		{"Probe", probe},
 		{"ProbeFailed", probeFailed},

@@ -44,7 +44,7 @@ func (l *Line) Describe(ctx context.Context) (d chain.Description, err error) {
 		cfg := l.node.cfg
 		d = chain.Description{
 			ID: cfg.ID, MaxBatch: batch, MaxPending: cfg.PerAccount, BlockGas: cfg.BlockGas,
-			MinRaise: minRaise, Depth: cfg.Depth, StillAfter: cfg.StillAfter, By: lineName,
+			MinRaise: minRaise, Depth: cfg.Depth, StillAfter: cfg.StillAfter, Era: cfg.Era, By: lineName,
 		}
 	})
 	return d, err
@@ -111,7 +111,7 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 		return chain.Signed{}, fmt.Errorf("%w: it has %d gas, a block has %d", chain.ErrCall, tx.Gas, n.cfg.BlockGas)
 	}
 	least := n.least()
-	suggested := d.Speed.Suggest(n.baseFee, least.Tip, least.Tip)
+	suggested := d.Offer(n.baseFee, least.Tip, least.Tip)
 	if d.Stuck && d.Above.Enough(least.Max, suggested.Tip) {
 		return chain.Signed{}, chain.ErrEnough
 	}
@@ -131,6 +131,7 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 		return chain.Signed{}, fmt.Errorf("%w: it may cost %v, the account has %v", chain.ErrOwed, tx.cost(), has)
 	}
 	spent[d.Account] = total
+	n.bear(&tx)
 	signed := n.sign(tx)
 	signed.Filler = d.Filler
 	return signed, nil

@@ -23,7 +23,9 @@ type Config struct {
 	// a nonce below the account's highest is accepted, and the highest is dropped.
 	PerAccount int
 	// Pool limits the pool, which accepts more and silently drops it; 0: no limit.
-	Pool            int
+	Pool int
+	// Era is that of the Description: signed attempts wear out, with time and with each Upgrade; 0: they do not.
+	Era             uint64
 	BlockGas        uint64 // default 30 million
 	BaseFee, MinTip int64  // default 100 and 1
 }
@@ -43,6 +45,8 @@ type Node struct {
 	final   int                   // height of the final block
 	pool    *pool
 	lost    []chain.Signed // dropped from the pool, for Resurrect
+	banned  map[chain.Hash]bool
+	upgrade string // the version that the next block brings; empty: none
 	baseFee *big.Int
 	blocks  uint64        // number of blocks ever made, which makes their hashes differ
 	changed chan struct{} // closed and replaced at every change
@@ -65,10 +69,13 @@ func New(cfg Config) *Node {
 	n := &Node{
 		cfg: cfg, rand: rand.New(rand.NewPCG(cfg.Seed, 1)), keys: map[chain.Account]bool{},
 		faucet: map[chain.Account]*big.Int{}, known: map[chain.Hash]*block{}, mined: map[chain.Hash]*block{}, texts: map[string]included{},
-		baseFee: big.NewInt(cfg.BaseFee), changed: make(chan struct{}),
+		banned: map[chain.Hash]bool{}, baseFee: big.NewInt(cfg.BaseFee), changed: make(chan struct{}),
 	}
 	n.pool = newPool(n)
 	genesis := &block{Block: chain.Block{Hash: hashOf([]byte(cfg.ID))}, states: map[chain.Account]state{}}
+	if cfg.Era > 0 {
+		genesis.version = "1"
+	}
 	n.known[genesis.Hash] = genesis
 	n.best = []*block{genesis}
 	return n
@@ -230,8 +237,10 @@ func (n *Node) Elsewhere(a chain.Account, index uint64) chain.Signed {
 
 func (n *Node) foreign(id string, a chain.Account, index uint64) chain.Signed {
 	price := new(big.Int).Add(n.baseFee, big.NewInt(n.cfg.MinTip))
-	return n.sign(transaction{
+	tx := transaction{
 		Chain: id, From: []byte(a), Index: index, To: []byte("foreign"), Value: new(big.Int),
 		Data: []byte("foreign"), Gas: gasNeeded([]byte("foreign")), Max: price.Mul(price, big.NewInt(2)), Tip: big.NewInt(n.cfg.MinTip),
-	})
+	}
+	n.bear(&tx)
+	return n.sign(tx)
 }

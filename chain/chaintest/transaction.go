@@ -25,6 +25,11 @@ type transaction struct {
 	Gas   uint64
 	Max   *big.Int
 	Tip   *big.Int
+
+	Version string `json:",omitempty"` // of the runtime for which it was signed
+	Birth   uint64 `json:",omitempty"` // the height of the block Born, from which its Era counts
+	Born    []byte `json:",omitempty"`
+	Era     uint64 `json:",omitempty"`
 }
 
 func (tx transaction) account() chain.Account { return chain.Account(tx.From) }
@@ -49,7 +54,7 @@ func (tx transaction) signed() chain.Signed {
 	}
 	return chain.Signed{
 		Account: tx.account(), Index: tx.Index, Hash: hashOf(raw), Bytes: raw,
-		Fee: chain.Fee{Max: tx.Max, Tip: tx.Tip}, Gas: tx.Gas,
+		Fee: chain.Fee{Max: tx.Max, Tip: tx.Tip}, Gas: tx.Gas, Until: tx.until(), Version: tx.Version,
 	}
 }
 
@@ -78,10 +83,11 @@ func (n *Node) read(raw []byte) (included, bool) {
 func (n *Node) sign(tx transaction) chain.Signed {
 	signed := tx.signed()
 	own := func(i *big.Int) *big.Int { return new(big.Int).Set(i) }
-	tx.From, tx.To, tx.Data = bytes.Clone(tx.From), bytes.Clone(tx.To), bytes.Clone(tx.Data)
+	tx.From, tx.To, tx.Data, tx.Born = bytes.Clone(tx.From), bytes.Clone(tx.To), bytes.Clone(tx.Data), bytes.Clone(tx.Born)
 	tx.Value, tx.Max, tx.Tip = own(tx.Value), own(tx.Max), own(tx.Tip)
 	raw := string(signed.Bytes)
-	kept := chain.Signed{Account: tx.account(), Index: tx.Index, Hash: signed.Hash, Bytes: []byte(raw), Fee: chain.Fee{Max: tx.Max, Tip: tx.Tip}, Gas: tx.Gas}
+	kept := signed
+	kept.Bytes, kept.Fee = []byte(raw), chain.Fee{Max: tx.Max, Tip: tx.Tip}
 	n.texts[raw] = included{transaction: tx, signed: kept, failed: fails(tx.Data)}
 	return signed
 }

@@ -63,7 +63,7 @@ func withAttempts(rows string) string {
 		SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false), i.value,
 		       i.speed, i.max_fee, coalesce(i.last_block, 0), coalesce(i.late, false), coalesce(i.left, '0'),
 		       t.hash, t.state, t.block_hash, coalesce(t.block_number, 0), t.failed, t.waits, extract(epoch FROM clock_timestamp() - t.updated_at)::float8,
-		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
+		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler, coalesce(a.until, 0), coalesce(a.version, '')
 		  FROM (` + rows + `) t
 		  CROSS JOIN LATERAL (SELECT * FROM conch.pending_attempts
 		         WHERE chain = $1 AND account = $2 AND nonce = t.nonce OFFSET 0) a
@@ -141,11 +141,11 @@ func (s *Store) Slots(ctx context.Context, account chain.Account, first, last ui
 
 // slots reads rows of attempts, ordered by nonce, into slots.
 func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error) {
-	var nonce, since, number, gas int64
+	var nonce, since, number, gas, until int64
 	var intent pgtype.UUID
 	var final, cancel, failed, filler bool
 	var last, block, hash, signed []byte
-	var state, waits string
+	var state, waits, version string
 	var age float64
 	var value, most, tip pgtype.Numeric
 	var how terms
@@ -153,7 +153,7 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 	var left time.Duration
 	columns := []any{
 		&nonce, &intent, &since, &final, &cancel, &value, &how.speed, &how.most, &how.last, &late, &left, &last, &state, &block, &number, &failed, &waits, &age,
-		&hash, &signed, &most, &tip, &gas, &filler,
+		&hash, &signed, &most, &tip, &gas, &filler, &until, &version,
 	}
 	_, err = pgx.ForEachRow(rows, columns, func() error {
 		if len(all) == 0 || all[len(all)-1].Index != uint64(nonce) {
@@ -178,7 +178,7 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 		slot.Attempts = append(slot.Attempts, chain.Signed{
 			Account: account, Index: uint64(nonce), Hash: chain.Hash(hash), Bytes: append([]byte{}, signed...),
 			Fee: chain.Fee{Max: integer(most), Tip: integer(tip)}, Gas: uint64(gas),
-			Filler: filler,
+			Filler: filler, Until: uint64(until), Version: version,
 		})
 		return nil
 	})

@@ -114,6 +114,8 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 	hashes, signed := make([][]byte, 0, n), make([][]byte, 0, n)
 	most, tips := make([]pgtype.Numeric, 0, n), make([]pgtype.Numeric, 0, n)
 	fillers := make([]bool, 0, n)
+	var until []int64 // shorter than the others, and so NULL, on a chain whose attempts do not wear out
+	var versions []string
 	for _, slot := range slots {
 		for i, a := range slot.Attempts {
 			nonces = append(nonces, int64(slot.Index))
@@ -124,16 +126,21 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 			tips = append(tips, numeric(a.Fee.Tip))
 			gas = append(gas, int64(a.Gas))
 			fillers = append(fillers, a.Filler)
+			if a.Until != 0 || a.Version != "" || len(until) > 0 {
+				until = append(until, make([]int64, len(nonces)-len(until))...)
+				versions = append(versions, make([]string, len(nonces)-len(versions))...)
+				until[len(until)-1], versions[len(versions)-1] = int64(a.Until), a.Version
+			}
 		}
 	}
 	if len(nonces) == 0 {
 		return
 	}
 	batch.Queue(`
-		INSERT INTO conch.pending_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler)
+		INSERT INTO conch.pending_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler, until, version)
 		SELECT $1, $2, a.*
-		  FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::numeric[], $8::numeric[], $9::bigint[], $10::boolean[]) AS a`,
-		s.cfg.Chain, []byte(b.Account), nonces, numbers, hashes, signed, most, tips, gas, fillers)
+		  FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::numeric[], $8::numeric[], $9::bigint[], $10::boolean[], $11::bigint[], $12::text[]) AS a`,
+		s.cfg.Chain, []byte(b.Account), nonces, numbers, hashes, signed, most, tips, gas, fillers, until, versions)
 	if len(b.Attempts) > 0 {
 		batch.Queue(`
 			UPDATE conch.pending_transactions t SET hash = a.hash, version = t.version + 1, updated_at = clock_timestamp()

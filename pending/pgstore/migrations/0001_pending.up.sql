@@ -167,7 +167,7 @@ CREATE TABLE conch.pending_attempts (
     chain      text COLLATE "C" NOT NULL,
     account    bytea NOT NULL,
     nonce      bigint NOT NULL,
-    n          int NOT NULL,                                -- 1, 2, ...: the fees rise
+    n          int NOT NULL,                                -- 1, 2, ...: the fees do not fall
     hash       bytea NOT NULL,
     signed     bytea NOT NULL,                              -- stored before they may leave
     fee_max    numeric(78, 0),
@@ -175,6 +175,8 @@ CREATE TABLE conch.pending_attempts (
     gas        bigint NOT NULL,
     filler     boolean NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    until      bigint,                                      -- the last height that takes it; NULL: any does
+    version    text,                                        -- of the chain's runtime for which it was signed; NULL: of none
     PRIMARY KEY (chain, account, nonce, n)
 );
 
@@ -642,8 +644,8 @@ BEGIN
     END LOOP;
     WITH gone AS (DELETE FROM conch.pending_attempts a
          WHERE a.chain = pending_archive.chain AND a.account = pending_archive.account AND a.nonce = ANY (nonces) RETURNING a.*)
-    INSERT INTO conch.archived_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler, created_at)
-    SELECT g.chain, g.account, g.nonce, g.n, g.hash, g.signed, g.fee_max, g.fee_tip, g.gas, g.filler, g.created_at FROM gone g;
+    INSERT INTO conch.archived_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler, created_at, until, version)
+    SELECT g.chain, g.account, g.nonce, g.n, g.hash, g.signed, g.fee_max, g.fee_tip, g.gas, g.filler, g.created_at, g.until, g.version FROM gone g;
     WITH gone AS (DELETE FROM conch.pending_transactions t
          WHERE t.chain = pending_archive.chain AND t.account = pending_archive.account AND t.nonce = ANY (nonces) RETURNING t.*)
     INSERT INTO conch.archived_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, failed, final, since_block, creator, created_at, updated_at, witnesses, waits, version)
