@@ -153,8 +153,8 @@ func (o Outcome) Said() string {
 type Sighting struct {
 	Pooled bool  // it is in the node's pool
 	Block  Block // of the best chain, without Parent: it is in this block; zero if it is in none
-	// Failed is as in Inclusion, for this Block alone: in another the call may have its effect.
-	Failed bool
+	// Effect is as in Inclusion, for this Block alone: in another it may be another one.
+	Effect Effect
 }
 
 // Included reports whether the attempt is in a block.
@@ -177,6 +177,5 @@ type Inclusion struct {
 	Index   uint64
 	Hash    Hash
 	Block   Block
-	// Failed means that the transaction used its nonce and paid its fee, without effect.
-	Failed bool
+	Effect  Effect // what it has done there
 }

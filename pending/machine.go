@@ -39,6 +39,7 @@ type settings struct {
 	SearchAfter uint64
 	SharedKey   bool
 	Era         uint64 // of the chain's Description
+	NoIndex     bool   // likewise
 	RestoreWait time.Duration
 	RejectAfter time.Duration
 	StillAfter  time.Duration // of the chain's Description
@@ -255,7 +256,7 @@ func (m *machine) takeBroke(now fence.Instant, in broke) {
 		m.pace.readBadly(readsOf(a.Claims) / readsAlone)
 	case search:
 		m.pace.reread = again
-		m.finding.recall.takeFailed(a)
+		m.finding.takeFailed(a)
 	case page:
 		m.pace.reread = again
 		m.deep.asked = nil

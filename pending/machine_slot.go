@@ -112,7 +112,7 @@ func restoredSlot(stored Slot, best uint64) *slot {
 
 // asInclusion returns the transaction in a block that a stored state describes.
 func (c Change) asInclusion() *chain.Inclusion {
-	return &chain.Inclusion{Index: c.Index, Hash: c.Hash, Block: c.Block, Failed: c.Failed}
+	return &chain.Inclusion{Index: c.Index, Hash: c.Hash, Block: c.Block, Effect: c.Effect}
 }
 
 // restoreCap takes over that an earlier term has found the slot capped, until it is found out anew.
@@ -319,7 +319,7 @@ func (s *slot) asChange(timedOut bool) Change {
 	// Another sender's transaction changes nothing before it is final.
 	included := s.inFinal || s.isOwn()
 	if included {
-		c.Hash, c.Block, c.Failed, c.Witnesses = s.in.Hash, s.in.Block, s.in.Failed, s.witnesses
+		c.Hash, c.Block, c.Effect, c.Witnesses = s.in.Hash, s.in.Block, s.in.Effect, s.witnesses
 	}
 	if s.void {
 		c.Why = s.why

@@ -20,7 +20,7 @@ type block struct {
 type included struct {
 	transaction
 	signed chain.Signed
-	failed bool
+	effect chain.Effect
 	price  *big.Int // of a unit of gas, once it is in a block
 }
 
@@ -64,7 +64,7 @@ func (n *Node) execute(b *block, signed chain.Signed) {
 	}
 	tx.price = price
 	spent := new(big.Int).Mul(price, new(big.Int).SetUint64(tx.needs()))
-	if !tx.failed {
+	if !tx.effect.Failed() {
 		spent.Add(spent, tx.Value)
 		to := b.states[chain.Account(tx.To)]
 		b.states[chain.Account(tx.To)] = state{next: to.next, spent: new(big.Int).Sub(to.total(), tx.Value)}

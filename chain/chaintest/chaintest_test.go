@@ -28,6 +28,7 @@ func fixtureOf(cfg chaintest.Config) (chaintest.Fixture, *chaintest.Node) {
 		Chain: node.Line(), Down: down,
 		Funded: funded, Poor: poor, Stranger: chaintest.Address("stranger"),
 		Bad: chain.Call{To: []byte("x"), Data: []byte("revert")}, BadGas: 50_000,
+		Half:      chain.Call{To: []byte("x"), Data: []byte("half")},
 		Mine:      func() { node.Mine() },
 		Seal:      func(txs ...chain.Signed) { node.Seal(txs...) },
 		Reorg:     node.Reorg,
@@ -36,6 +37,7 @@ func fixtureOf(cfg chaintest.Config) (chaintest.Fixture, *chaintest.Node) {
 		Foreign:   func(index uint64) chain.Signed { return node.Foreign(funded, index) },
 		Elsewhere: func(index uint64) chain.Signed { return node.Elsewhere(funded, index) },
 		Broke:     func() chain.Signed { return node.Foreign(poor, 0) },
+		Forget:    node.Forget,
 	}, node
 }
 
@@ -46,6 +48,15 @@ func TestExerciseWearing(t *testing.T) {
 	chaintest.Exercise(t, func(testing.TB) chaintest.Fixture {
 		f, node := fixtureOf(chaintest.Config{Seed: 1, Era: 64})
 		f.Upgrade = func() { node.Upgrade("2") }
+		return f
+	})
+}
+
+// So is one without an index of transactions.
+func TestExerciseNoIndex(t *testing.T) {
+	chaintest.Exercise(t, func(testing.TB) chaintest.Fixture {
+		f, _ := fixtureOf(chaintest.Config{Seed: 1, NoIndex: true})
+		f.NoIndex = true
 		return f
 	})
 }

@@ -23,7 +23,8 @@
 // testing/synctest. All chance comes from Config.Seed.
 //
 // Prices are those of EVM chains: 21000 gas and 16 for each byte of data, a base fee and a
-// tip. A call whose data begins with "revert" has no estimate, and no effect in a block.
+// tip. A call whose data begins with "revert" has no estimate, and no effect in a block; one that begins with
+// "half" is carried out in part.
 //
 // # The suite
 //

@@ -39,6 +39,12 @@ type Fixture struct {
 	Elsewhere func(index uint64) chain.Signed
 	// Broke signs a transaction that Poor cannot pay for.
 	Broke func() chain.Signed
+	// NoIndex is that of the Description.
+	NoIndex bool
+	// Half is a call of which one part is carried out and another fails, if the chain has such calls.
+	Half chain.Call
+	// Forget makes the node forget what the transactions in its blocks have done.
+	Forget func()
 	// Upgrade makes the next block change the version of the chain's runtime. Nil: attempts do not wear out.
 	Upgrade func()
 }
@@ -69,6 +75,8 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"SubmitWorthless", worthless},
 		{"SubmitOutworn", submitOutworn},
 		{"Renew", renew},
+		{"NoIndex", noIndex},
+		{"EffectPartly", effectPartly},
 		{"ForeignOnOurIndex", foreignIndex},
 		{"Probe", probe},
 		{"ProbeFailed", probeFailed},
@@ -181,6 +189,9 @@ func (t *trial) submit(want chain.Verdict, attempts ...chain.Signed) {
 
 func (t *trial) seen(want string, attempts ...chain.Signed) []chain.Sighting {
 	t.Helper()
+	if t.NoIndex {
+		return t.seenInBlocks(want, attempts...)
+	}
 	hashes := make([]chain.Hash, len(attempts))
 	for i, a := range attempts {
 		hashes[i] = a.Hash

@@ -24,6 +24,10 @@ type Config struct {
 	PerAccount int
 	// Pool limits the pool, which accepts more and silently drops it; 0: no limit.
 	Pool int
+	// Keeps is for how many blocks the node knows what a transaction has done in one; 0: for ever.
+	Keeps uint64
+	// NoIndex is that of the Description: Probe says that it cannot.
+	NoIndex bool
 	// Era is that of the Description: signed attempts wear out, with time and with each Upgrade; 0: they do not.
 	Era             uint64
 	BlockGas        uint64 // default 30 million
@@ -47,6 +51,7 @@ type Node struct {
 	lost    []chain.Signed // dropped from the pool, for Resurrect
 	banned  map[chain.Hash]bool
 	upgrade string // the version that the next block brings; empty: none
+	forgot  uint64 // what was done in blocks below this height the node does not know any more
 	baseFee *big.Int
 	blocks  uint64        // number of blocks ever made, which makes their hashes differ
 	changed chan struct{} // closed and replaced at every change
@@ -187,6 +192,13 @@ func (n *Node) Finalize() {
 	defer n.mu.Unlock()
 	n.final = len(n.best) - 1
 	n.change()
+}
+
+// Forget makes the node forget what was done in all blocks up to the head, as one that keeps few states does.
+func (n *Node) Forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.forgot = n.head().Number + 1
 }
 
 // SetBaseFee sets the base fee from the next block on.

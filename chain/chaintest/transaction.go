@@ -41,6 +41,14 @@ func gasNeeded(data []byte) uint64 { return baseGas + gasOfAByte*uint64(len(data
 
 func fails(data []byte) bool { return bytes.HasPrefix(data, []byte("revert")) }
 
+// effectOf returns what a call does in a block.
+func effectOf(data []byte) chain.Effect {
+	if bytes.HasPrefix(data, []byte("half")) {
+		return chain.Effect{Kind: chain.EffectPartly, Why: "its second half"}
+	}
+	return chain.EffectOf(fails(data))
+}
+
 // cost returns the most that the account may pay.
 func (tx transaction) cost() *big.Int {
 	c := new(big.Int).Mul(tx.Max, new(big.Int).SetUint64(tx.Gas))
@@ -74,7 +82,7 @@ func (n *Node) read(raw []byte) (included, bool) {
 	if !ok {
 		return included{}, false
 	}
-	one := included{transaction: tx, signed: tx.signed(), failed: fails(tx.Data)}
+	one := included{transaction: tx, signed: tx.signed(), effect: effectOf(tx.Data)}
 	n.texts[string(raw)] = one
 	return one, true
 }
@@ -88,7 +96,7 @@ func (n *Node) sign(tx transaction) chain.Signed {
 	raw := string(signed.Bytes)
 	kept := signed
 	kept.Bytes, kept.Fee = []byte(raw), chain.Fee{Max: tx.Max, Tip: tx.Tip}
-	n.texts[raw] = included{transaction: tx, signed: kept, failed: fails(tx.Data)}
+	n.texts[raw] = included{transaction: tx, signed: kept, effect: effectOf(tx.Data)}
 	return signed
 }
 

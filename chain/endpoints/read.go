@@ -93,7 +93,7 @@ func (s *Set) compare(sum *chain.Description, one chain.Description) error {
 	}
 	sum.MaxBatch, sum.BlockGas = lowest(sum.MaxBatch, one.MaxBatch), lowest(sum.BlockGas, one.BlockGas)
 	sum.MaxPending, sum.MinRaise = lowest(sum.MaxPending, one.MaxPending), max(sum.MinRaise, one.MinRaise)
-	sum.Era = lowest(sum.Era, one.Era)
+	sum.Era, sum.NoIndex = lowest(sum.Era, one.Era), sum.NoIndex || one.NoIndex
 	sum.By += ", " + one.By
 	return nil
 }
@@ -147,8 +147,8 @@ func (s *Set) Scan(ctx context.Context, of chain.Block, a chain.Account, from ui
 }
 
 // Prove implements chain.Chain.
-func (s *Set) Prove(ctx context.Context, hash chain.Hash) (chain.Draft, error) {
-	return read(ctx, s, func(c chain.Chain) (chain.Draft, error) { return c.Prove(ctx, hash) })
+func (s *Set) Prove(ctx context.Context, in chain.Inclusion) (chain.Draft, error) {
+	return read(ctx, s, func(c chain.Chain) (chain.Draft, error) { return c.Prove(ctx, in) })
 }
 
 // Linked implements chain.Chain.

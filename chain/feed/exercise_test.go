@@ -21,6 +21,7 @@ func TestExercise(t *testing.T) {
 			Chain: share(t, node.Line()).Of(rich), Down: share(t, down).Of(rich),
 			Funded: rich, Poor: poor, Stranger: chaintest.Address("stranger"),
 			Bad: chain.Call{Data: []byte("revert")}, BadGas: 100_000,
+			Half:      chain.Call{To: []byte("x"), Data: []byte("half")},
 			Mine:      func() { node.Mine() },
 			Seal:      func(txs ...chain.Signed) { node.Seal(txs...) },
 			Reorg:     node.Reorg,
@@ -30,6 +31,7 @@ func TestExercise(t *testing.T) {
 			Elsewhere: func(index uint64) chain.Signed { return node.Elsewhere(rich, index) },
 			Broke:     func() chain.Signed { return node.Foreign(poor, 0) },
 			Upgrade:   func() { node.Upgrade("2") },
+			Forget:    node.Forget,
 		}
 	})
 }
