@@ -26,16 +26,21 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// possible. It returns one outcome for each attempt; without an answer it is Unknown.
 	Submit(ctx context.Context, attempts []Signed) []Outcome
 	// Probe looks up attempts in the best chain and the node's pool, in the order of the hashes. A
-	// block that it names is where to look, and no proof: see Linked and Confirm.
+	// block that it names is where to look, and no proof: see Linked and Confirm. It is not asked for where the Description
+	// says NoIndex.
 	Probe(ctx context.Context, hashes []Hash) ([]Sighting, error)
 	// Scan lists the transactions that an account has in the block of and its ancestors, by parent
 	// hashes, from a height on, also those that others signed. It reads at most so many blocks, and
 	// returns the height at which to go on.
 	Scan(ctx context.Context, of Block, account Account, from uint64, most int) (found []Inclusion, next uint64, err error)
-	// Prove reads a transaction, checks its bytes, and returns what was signed, with its Gas: they have this
+	// Prove reads the transaction In.Hash of a block, checks its bytes, and returns what was signed, with its Gas: they have this
 	// hash, and the signature of the account. The error wraps ErrNotFound if the endpoint does not have it, and
-	// ErrUnproven if it has something else, or what the driver cannot decode.
-	Prove(ctx context.Context, hash Hash) (Draft, error)
+	// ErrUnproven if it has something else, or what the driver cannot decode. That the block has it is for Confirm to say.
+	Prove(ctx context.Context, in Inclusion) (Draft, error)
+	// Version returns the version of the chain's runtime in the state after a block, which decides what the next block takes; see
+	// Signed. It is only asked for where the Description has an Era. The error wraps ErrNotFound if the endpoint does not know
+	// the block.
+	Version(ctx context.Context, of Block) (string, error)
 	// Block looks up a block by its hash. The error wraps ErrThread if the endpoint does not know it.
 	Block(ctx context.Context, hash Hash) (Block, error)
 	// Linked reports which of some blocks are the block of, or ancestors of it, by the parent hashes
@@ -63,7 +68,7 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	Replay(ctx context.Context, from Account, call Call, height uint64) (why string, err error)
 	// Receipt returns what a transaction did in its block. A driver of one endpoint has that endpoint's word, in the first
 	// place of By: call Witnessed. The error wraps ErrNotFound if the endpoint does not have the transaction in this very
-	// block, ErrDisagree if it is said there that it failed and here that it did not, or if endpoints contradict one another.
+	// block, ErrDisagree if in has another effect than it, or if endpoints contradict one another.
 	Receipt(ctx context.Context, in Inclusion) (Receipt, error)
 	// AccountStates returns how accounts stand at the head, in their order, all as of one block.
 	AccountStates(ctx context.Context, accounts []Account) ([]AccountState, error)
@@ -87,6 +92,11 @@ type Description struct {
 	Depth uint64
 	// StillAfter is for how long the head has to stand until time counts in the place of blocks; 0: it never does.
 	StillAfter time.Duration
+	// Era is for how many blocks an attempt may be included after it was signed, at most (see Signed.Until); 0: for ever, and
+	// by every version of the chain's runtime.
+	Era uint64
+	// NoIndex says that no node finds a transaction by its hash: only blocks have it, and of a pool Pooled says all that is known.
+	NoIndex bool
 	// By is the endpoint, without secrets.
 	By string
 	// Genesis is the hash of the first block, empty if the endpoint does not return it. Chains that were

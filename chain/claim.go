@@ -33,6 +33,8 @@ type Opinion struct {
 	Stand Stand
 	By    string // the endpoint asked, without secrets; empty if none was
 	Why   string // for people, unless it agrees
+	// Blind says that it agrees, and cannot say with which effect, since its node no longer has that.
+	Blind bool
 }
 
 // Stand is what an endpoint says to a Claim.
@@ -42,8 +44,8 @@ const (
 	// Mute means that the endpoint cannot say yet: its final block is below the claim's or has not
 	// moved on, or it lacks what is asked about. That is no contradiction.
 	Mute Stand = iota
-	// Agrees means that the endpoint has the same transaction with the same effect in the same block,
-	// and that this block is its final block or an ancestor of it; or that it counts the nonce as used.
+	// Agrees means that the endpoint has the same transaction in the same block, with the same effect unless it is Blind or the
+	// claim says none, and that this block is its final block or an ancestor of it; or that it counts the nonce as used.
 	Agrees
 	// Differs means that the endpoint calls another block final at that height, or that the block does
 	// not have the transaction, or that its effect is another; or that it does not count the nonce as used.

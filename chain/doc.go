@@ -22,8 +22,8 @@
 //   - Index is the nonce: the transactions of an account have 0, 1, 2, … without a gap.
 //   - A slot is one nonce of one account. At most one transaction of a slot ever gets into
 //     the chain, which refuses every other.
-//   - An attempt is one signed transaction for a slot. The attempts of a slot have rising
-//     fees and different hashes.
+//   - An attempt is one signed transaction for a slot. The attempts of a slot have different hashes, and fees
+//     that do not fall. On some chains it is outworn after a while.
 //   - The head is the newest block of the best chain; it may be reverted. A final block
 //     stays, unless the node that said so is killed or replaced.
 //
@@ -35,6 +35,7 @@
 //   - [IndexTooLow] means that a transaction of the slot is in the chain. It may be
 //     another's, so look up the hashes.
 //   - [Accepted] is no promise: a node's pool drops transactions silently.
+//   - [Outworn] does not say that an attempt is dead: sign it anew for the same slot, and for no other.
 //   - A node that was killed comes back with an older head, and so with lower nonces.
 //
 // Amounts and fees are in the chain's smallest unit. Errors wrap those of this package;

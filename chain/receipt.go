@@ -67,7 +67,7 @@ func (r Receipt) Fee() *big.Int {
 
 // Same reports whether two receipts say the same, logs that neither keeps included. By does not matter.
 func (r Receipt) Same(other Receipt) bool {
-	return r.Hash == other.Hash && r.Account == other.Account && r.Failed == other.Failed && r.Block.Hash == other.Block.Hash &&
+	return r.Hash == other.Hash && r.Account == other.Account && r.Effect == other.Effect && r.Block.Hash == other.Block.Hash &&
 		r.GasUsed == other.GasUsed && r.Fee().Cmp(other.Fee()) == 0 && r.GasPrice.Cmp(other.GasPrice) == 0 &&
 		r.Created == other.Created && r.AllLogs == other.AllLogs && r.sum == other.sum
 }

@@ -45,6 +45,17 @@ type Draft struct {
 	// Stuck says that the attempt before, with the fee Above, is in a pool and in no block for a while. If it pays what
 	// is asked for now, the error is ErrEnough.
 	Stuck bool
+	// Same is the fee of the attempt before, which is [Outworn]: there is nothing to outbid, so the new one offers the same, or
+	// what the chain takes at least. The zero Fee: it offers what its speed suggests.
+	Same Fee
+}
+
+// Offer returns what the draft's attempt offers at first; see [Speed.Suggest].
+func (d Draft) Offer(price, tip, least *big.Int) Fee {
+	if !d.Same.None() {
+		return d.Same
+	}
+	return d.Speed.Suggest(price, tip, least)
 }
 
 // Fee is what an attempt offers for a unit of gas, in the chain's smallest unit. On EVM
@@ -65,6 +76,12 @@ type Signed struct {
 	// slot: once this attempt has been executed, an estimate of the same call may fail.
 	Gas    uint64
 	Filler bool // as in its Draft: it does nothing but use up its nonce
+	// Until is the height of the last block that may include the attempt; 0: any may. It is counted from a block by which the
+	// attempt was signed: on a branch without that block no height takes it. A height alone proves nothing.
+	Until uint64
+	// Version is that of the chain's runtime for which the attempt was signed, in the driver's own words; empty if the chain
+	// has none. No block that is made by another one includes it.
+	Version string
 }
 
 // Prepared is the answer to one draft: an attempt, or an error.
@@ -103,11 +120,15 @@ const (
 	// Unfit means that the node refuses the attempt's gas, size or type now. Another node, or this
 	// one later, may take it: the answer depends on prices, on forks, on the node's limits.
 	Unfit
+	// Outworn means that these bytes are worthless here now: their time is over, they were signed for another version of the
+	// chain's runtime or on another branch, or the node has banned them. It says nothing of the call, and nothing of the
+	// slot: on another branch, or at a node that is behind, the same bytes may still get into a block.
+	Outworn
 )
 
 var verdicts = [...]string{
 	"unknown", "accepted", "known", "index too low", "underpriced", "fee too low", "no funds", "full", "invalid",
-	"refused", "unfit",
+	"refused", "unfit", "outworn",
 }
 
 func (v Verdict) String() string { return verdicts[v] }
@@ -132,8 +153,8 @@ func (o Outcome) Said() string {
 type Sighting struct {
 	Pooled bool  // it is in the node's pool
 	Block  Block // of the best chain, without Parent: it is in this block; zero if it is in none
-	// Failed is as in Inclusion, for this Block alone: in another the call may have its effect.
-	Failed bool
+	// Effect is as in Inclusion, for this Block alone: in another it may be another one.
+	Effect Effect
 }
 
 // Included reports whether the attempt is in a block.
@@ -156,6 +177,5 @@ type Inclusion struct {
 	Index   uint64
 	Hash    Hash
 	Block   Block
-	// Failed means that the transaction used its nonce and paid its fee, without effect.
-	Failed bool
+	Effect  Effect // what it has done there
 }

@@ -90,7 +90,7 @@ GRANT SELECT ON conch.pending_schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel, version, stuck, expiring, refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until)
     ON conch.intents TO :"node";
 GRANT SELECT, INSERT, UPDATE (system_id, timeline, epoch, write) ON conch.pending_accounts TO :"node";
-GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, final, watched, intent, updated_at, epoch, write,
+GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, effect, final, watched, intent, updated_at, epoch, write,
               witnesses, waits, version, told, stuck)
     ON conch.pending_transactions TO :"node";
 GRANT SELECT, INSERT, UPDATE (intent, why, since, epoch, write) ON conch.pending_holds TO :"node";

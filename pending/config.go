@@ -75,10 +75,12 @@ type Config struct {
 
 	held       held          // the usual, but in tests
 	stillAfter time.Duration // of the chain's Description
+	era        uint64        // likewise
+	noIndex    bool          // likewise
 }
 
 func (c Config) withDefaults(d chain.Description) Config {
-	c.stillAfter = d.StillAfter
+	c.stillAfter, c.era, c.noIndex = d.StillAfter, d.Era, d.NoIndex
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 4000)
 	if d.MaxPending > 0 {
 		c.MaxInFlight = min(c.MaxInFlight, d.MaxPending)
@@ -110,7 +112,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 func (c Config) settings() settings {
 	return settings{
 		MaxInFlight: c.MaxInFlight, MaxBatch: c.MaxBatch, ResendAfter: c.ResendAfter, RaiseAfter: c.RaiseAfter, FillAfter: c.FillAfter,
-		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, SearchAfter: c.SearchAfter, SharedKey: c.SharedKey, RestoreWait: c.RestoreWait, RejectAfter: c.RejectAfter, StillAfter: c.stillAfter, Relaxed: c.Relaxed, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
+		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, SearchAfter: c.SearchAfter, SharedKey: c.SharedKey, Era: c.era, NoIndex: c.noIndex, RestoreWait: c.RestoreWait, RejectAfter: c.RejectAfter, StillAfter: c.stillAfter, Relaxed: c.Relaxed, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
 		Held: c.held,
 	}
 }

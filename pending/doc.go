@@ -29,7 +29,7 @@
 //
 // A slot is one nonce of the account; the code calls the nonce Index, as package chain does. It has
 // at most one intent, and attempts: signed transactions, each of which pays more than the one before
-// and replaces it. A filler is an attempt that does nothing but use up its nonce.
+// and replaces it, or is signed anew since that one is outworn. A filler is an attempt that does nothing but use up its nonce.
 //
 // # Rules
 //
@@ -42,7 +42,9 @@
 //     nor failure: every attempt of the slot is looked up.
 //   - An intent whose nonce another sender has used gets another slot once that is final.
 //   - The next nonce never goes down.
-//   - A new attempt pays more than every stored attempt of its slot, sent or not.
+//   - A new attempt pays more than every stored attempt of its slot, sent or not; or as much, if the last one is outworn.
+//   - What is outworn is signed anew in its slot. No intent gets another nonce for time, for a version of the chain, or for
+//     what a node says: both attempts could land.
 //   - A cancelled intent is reported as cancelled once its filler is final.
 //   - Where the chain's head stands, time counts in the place of blocks: a chain that makes them on demand makes none.
 //   - If the database has another history than before, rows may be missing. No nonce is

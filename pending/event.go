@@ -15,11 +15,11 @@ type Event struct {
 	Kind    Kind
 	At      time.Time
 	Fate    Fate
-	Index   *uint64     // the nonce of its slot; nil if it has none
-	Hash    chain.Hash  // as in Change
-	Block   chain.Block // as in Change
-	Failed  bool        // as in Change
-	Why     string      // of a rejected one, or of one that waits
+	Index   *uint64      // the nonce of its slot; nil if it has none
+	Hash    chain.Hash   // as in Change
+	Block   chain.Block  // as in Change
+	Effect  chain.Effect // as in Change
+	Why     string       // of a rejected one, or of one that waits
 }
 
 // Kind says what kind of change an [Event] tells of.
@@ -44,7 +44,7 @@ func Kinds() []Kind {
 }
 
 // Outcome returns one of [Outcomes], or an empty text if the intent had not ended.
-func (e Event) Outcome() string { return outcome(e.Fate, e.Failed) }
+func (e Event) Outcome() string { return outcome(e.Fate, e.Effect) }
 
 // tells returns the kind of the event that a change of a slot with an intent is, given the state before; an empty one if it is none.
 func (c Change) tells(was Change) Kind {
@@ -52,7 +52,7 @@ func (c Change) tells(was Change) Kind {
 	switch {
 	case !ends && was.Status.closes():
 		return ToldRewound
-	case ends && was.Status == c.Status && !moved && was.Failed == c.Failed:
+	case ends && was.Status == c.Status && !moved && was.Effect == c.Effect:
 		return ""
 	case c.Intent == Rejected:
 		return ToldRejected

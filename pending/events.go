@@ -64,9 +64,12 @@ const (
 	// Consumed: the chain counts a nonce as used, and no transaction has used it. The intent gets
 	// another one.
 	Consumed
+	// Untold: a transaction is final, and nobody can say any more what it has done. Its intent is Done, and has not succeeded as
+	// far as is known: look for yourself. The alarm ends at once.
+	Untold
 )
 
-var causes = [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable", "unfilled", "unclear", "ahead", "disagree", "unproven", "consumed"}
+var causes = [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable", "unfilled", "unclear", "ahead", "disagree", "unproven", "consumed", "untold"}
 
 func (c Cause) String() string { return causes[c] }
 

@@ -18,14 +18,14 @@ func TestSightedFailure(t *testing.T) {
 	m.Step(now, loaded{Best: 2, Snapshot: Snapshot{Next: 2, Slots: []Slot{slotNamed("0a"), slotNamed("1a")}}})
 	block := chain.Block{Number: 3, Hash: "3"}
 	saw := func(failed bool) chain.Sighting {
-		return chain.Sighting{Block: block, Failed: failed}
+		return chain.Sighting{Block: block, Effect: chain.EffectOf(failed)}
 	}
 	hashes := []lookup{{Index: 0, Hash: "0a"}, {Index: 1, Hash: "1a"}}
 	stored := map[chain.Hash]bool{}
 	for _, a := range m.Step(now, seen{Hashes: hashes, Sightings: []chain.Sighting{saw(true), saw(false)}}) {
 		if to, is := a.(save); is {
 			for _, c := range to.Changes {
-				stored[c.Hash] = c.Failed
+				stored[c.Hash] = c.Effect.Failed()
 			}
 		}
 	}

@@ -41,15 +41,12 @@ func Standings() []string {
 }
 
 // Outcome returns one of [Outcomes], or an empty text until the intent has ended.
-func (r Record) Outcome() string { return outcome(r.Fate, r.Last.Failed) }
+func (r Record) Outcome() string { return outcome(r.Fate, r.Last.Effect) }
 
-func outcome(f Fate, failed bool) string {
+func outcome(f Fate, e chain.Effect) string {
 	switch f {
 	case Done:
-		if failed {
-			return Reverted
-		}
-		return Succeeded
+		return [...]string{chain.EffectUnknown: Unknown, chain.EffectOK: Succeeded, chain.EffectFailed: Reverted, chain.EffectPartly: Partly}[e.Kind]
 	case Cancelled, Rejected, Expired:
 		return f.String()
 	case Open, Again:
@@ -57,15 +54,17 @@ func outcome(f Fate, failed bool) string {
 	return ""
 }
 
-// Outcomes of an intent that is [Done]: its transaction had its effect, or had none.
+// Outcomes of an intent that is [Done]: its transaction had its effect, or none, or a part of it, or nobody can say any more.
 const (
 	Succeeded = "succeeded"
 	Reverted  = "reverted"
+	Partly    = "partly"
+	Unknown   = "unknown"
 )
 
 // Outcomes returns the words of [Record.Outcome].
 func Outcomes() []string {
-	return []string{Succeeded, Reverted, Cancelled.String(), Rejected.String(), Expired.String()}
+	return []string{Succeeded, Reverted, Partly, Unknown, Cancelled.String(), Rejected.String(), Expired.String()}
 }
 
 // takes reports whether the filter selects an intent with these attempts.

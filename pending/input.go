@@ -85,6 +85,7 @@ type (
 		Turn       chain.Turn
 		Inclusions []chain.Inclusion // the account's, in an applied block
 		Count      uint64            // the account's next nonce, read after an applied block
+		Version    string            // of the chain's runtime after an applied block; empty if its attempts do not wear out
 	}
 	// woken reports that intents wait, or that cancellations were requested.
 	woken struct {
@@ -206,6 +207,9 @@ type replacement struct {
 	Gap    bool      // it fills a gap: there is no slot yet
 	Terms            // of the intent
 	Late   *ID       // the intent, if it is called back since its deadline is over
+
+	Outworn chain.Hash // the last attempt, if it is only signed anew; then Above is zero
+	Same    chain.Fee  // its fee
 }
 
 // place is the block of a slot's transaction.

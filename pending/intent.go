@@ -65,7 +65,7 @@ func (t Terms) Below(most chain.Fee) (_ chain.Fee, own bool) {
 type Slot struct {
 	Index    uint64         // the nonce; package chain's word for it
 	Intent   *ID            // nil: it fills a gap, or its intent was sent back to wait for another slot
-	Attempts []chain.Signed // stored before they are sent; in the order of signing, with rising fees
+	Attempts []chain.Signed // stored before they are sent; in the order of signing; the fees do not fall
 	Before   int            // for Write: the number of attempts stored before these
 	Value    *big.Int       // what the call of its intent transfers; nil is 0
 	Terms                   // those of its intent
@@ -111,11 +111,11 @@ type Snapshot struct {
 type Change struct {
 	Index  uint64
 	Status Status
-	Hash   chain.Hash  // the transaction that Status describes; another sender's, or none (W14), if it is Usurped
-	Block  chain.Block // the block that includes it, if any
-	Intent Fate        // what it means for the slot's intent
-	Failed bool        // it is in a block, and its call had no effect
-	Why    string      // the chain's reason for refusing the intent's call, if any
+	Hash   chain.Hash   // the transaction that Status describes; another sender's, or none (W14), if it is Usurped
+	Block  chain.Block  // the block that includes it, if any
+	Intent Fate         // what it means for the slot's intent
+	Effect chain.Effect // what it has done in that block; zero without one
+	Why    string       // the chain's reason for refusing the intent's call, if any
 	// Witnesses are the two endpoints that called the end final, or the same one twice.
 	Witnesses [2]string
 	Waits     string // what the slot waits for, beyond the usual, for people

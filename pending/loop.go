@@ -287,6 +287,11 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err erro
 	}
 	// Only now, when the block could be read: the height is stored with slots, as that from which a search begins.
 	l.headed.Store(turn.Block.Number + 1)
+	if l.era > 0 {
+		if in.Version, err = l.Chain.Version(ctx, turn.Block); err != nil {
+			return in, err
+		}
+	}
 	in.Count, err = l.Chain.Next(ctx, l.Account)
 	return in, err
 }

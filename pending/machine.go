@@ -38,6 +38,8 @@ type settings struct {
 	FinalAfter  time.Duration
 	SearchAfter uint64
 	SharedKey   bool
+	Era         uint64 // of the chain's Description
+	NoIndex     bool   // likewise
 	RestoreWait time.Duration
 	RejectAfter time.Duration
 	StillAfter  time.Duration // of the chain's Description
@@ -192,6 +194,7 @@ func (m *machine) takeTurn(now fence.Instant, in turned) {
 		m.unknown.noteHead(b.Number, first)
 		m.sending.window.noteHead(b.Number, first)
 	}
+	m.tip.takeVersion(in.Turn, in.Version)
 	if undone := m.tip.takeTurn(in.Turn, now); undone {
 		m.unknown.ahead.forgetProofs()
 	}
@@ -253,7 +256,7 @@ func (m *machine) takeBroke(now fence.Instant, in broke) {
 		m.pace.readBadly(readsOf(a.Claims) / readsAlone)
 	case search:
 		m.pace.reread = again
-		m.finding.recall.takeFailed(a)
+		m.finding.takeFailed(a)
 	case page:
 		m.pace.reread = again
 		m.deep.asked = nil

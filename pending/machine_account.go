@@ -50,6 +50,10 @@ func (a *account) takeCensus(now fence.Instant) {
 	a.census = census{}
 	c := &a.census
 	for _, s := range a.slots.inOrder() {
+		if s.in == nil || s.contradicted {
+			a.weighWear(s)
+			c.outdated = c.outdated || s.wantsRenewal()
+		}
 		if s.in == nil {
 			a.callBack(s, now)
 			if s.Index >= a.best { // below, a block has its nonce

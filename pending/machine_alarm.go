@@ -33,7 +33,7 @@ func (a *account) setAlarm(one Alarm, raised bool) {
 
 // endAlarms ends every alarm about one nonce; each cause with an Index is listed here.
 func (a *account) endAlarms(index uint64) {
-	for _, cause := range []Cause{Rewound, Fees, Refused, Unsignable, Unfilled, Disagree, Unproven, Consumed} {
+	for _, cause := range []Cause{Rewound, Fees, Refused, Unsignable, Unfilled, Disagree, Unproven, Consumed, Untold} {
 		a.setAlarm(Alarm{Cause: cause, Index: index}, false)
 	}
 }

@@ -27,6 +27,8 @@ type tip struct {
 	movedAt fence.Instant // when the head last moved, or time last counted for a block
 	unwound bool          // a block has left the chain since the last one was applied
 	lower   int           // counts in a row that were below best, although no block had left the chain
+
+	versions []version // of the chain's runtime, on the branch of head; empty: there is none, or it is not known
 }
 
 // atHeight is the height of the head and what time has counted for: what some blocks have to pass for is measured by it.

@@ -101,6 +101,9 @@ func (f *finding) takeSeen(in seen) {
 	best := map[uint64]chain.Sighting{} // of each slot
 	for i, one := range in.Sightings {
 		index := in.Hashes[i].Index
+		if f.set.NoIndex && index < f.best {
+			one = chain.Sighting{} // a block has used the nonce, and the pool says nothing of it
+		}
 		s := f.slots.slotAt(index)
 		if s == nil {
 			continue
@@ -115,12 +118,12 @@ func (f *finding) takeSeen(in seen) {
 		switch {
 		case one.Included():
 			if s.in == nil || s.isVacant() || !s.streamed && s.in.Block.Hash != one.Block.Hash {
-				f.placeSlot(s, &chain.Inclusion{Index: index, Hash: attempt.Hash, Block: one.Block, Failed: one.Failed}, false)
+				f.placeSlot(s, &chain.Inclusion{Index: index, Hash: attempt.Hash, Block: one.Block, Effect: one.Effect}, false)
 				s.retracted = false
 			}
 		case one.Pooled:
 			delivery.reached, s.untaken = pooled, chain.Outcome{}
-		case delivery.reached != refused:
+		case delivery.reached != refused && delivery.reached != worn:
 			delivery.reached = gone
 		}
 	}
@@ -136,11 +139,13 @@ func (f *finding) weighSighting(s *slot, best chain.Sighting) {
 	switch {
 	case best.Included():
 		s.payMore, s.contradicted = false, false
+	case s.in != nil && f.set.NoIndex: // nothing was looked up in blocks: whether its own is linked decides
+		s.contradicted = !s.inFinal && (!s.streamed || s.refuted)
 	case s.in != nil && s.refuted: // neither a second witness nor a lookup finds it there: send it again
 		f.retractSlot(s)
 	case s.in != nil:
 		s.contradicted = !s.streamed && !s.inFinal // one answer is no proof that its block has left the chain
-	case nowhere && s.passed > 0 && f.head.Number >= s.passed+f.set.SearchAfter:
+	case nowhere && s.passed > 0 && f.head.Number >= s.passed+f.searchAfter():
 		s.spent = true
 	case nowhere && s.outbid:
 		s.payMore, s.stuck = true, false // another sender's transaction with this nonce is in the pool
@@ -148,6 +153,15 @@ func (f *finding) weighSighting(s *slot, best chain.Sighting) {
 		s.payMore, s.stuck = true, false // an older attempt is in the pool, and the node wants more to replace it
 	}
 	s.outbid = false
+}
+
+// searchAfter returns for how many blocks the chain has to count a nonce as used before blocks are searched for it: without an
+// index nothing else would find it.
+func (f *finding) searchAfter() uint64 {
+	if f.set.NoIndex {
+		return believedAfter
+	}
+	return f.set.SearchAfter
 }
 
 // searches is how many blocks one action reads.
@@ -226,7 +240,8 @@ func (f *finding) suspectVacant(s *slot) {
 
 // recall is the reading of blocks for the slots of an earlier term that the chain counts as used, and for which no
 // block is stored. It ends at the head as of its beginning: later blocks come with the stream of heads. What it
-// does not find is looked up by hash.
+// does not find is looked up by hash. Without an index it has no choice, and reads no block above the last one that takes any of
+// their attempts: the era bounds it, and not the number of slots.
 type recall struct {
 	below    uint64 // slots of the earlier term below this nonce wait for it; 0: it is over
 	at       uint64 // the height at which reading goes on; 0: it has not begun
@@ -248,23 +263,34 @@ func (f *finding) beginRecall() {
 	if f.recall.below == 0 || f.recall.at > 0 {
 		return
 	}
-	hashes, slots, lowest := 0, 0, f.head.Number
+	hashes, slots, lowest, until := 0, 0, f.head.Number, uint64(0)
 	for _, s := range f.slots.inOrder() {
 		if f.isRecalled(s) {
 			slots++
 			hashes += len(s.Attempts)
 			lowest = min(lowest, s.Since)
+			until = max(until, s.lastsUntil())
 		}
 	}
 	switch {
-	case hashes <= f.set.MaxBatch:
+	case hashes == 0, !f.set.NoIndex && hashes <= f.set.MaxBatch:
 		f.recall = recall{}
 	case f.head.Hash == "":
-	case uint64(hashes+slots) <= callsOfBlock*(f.head.Number-lowest+1):
+	case !f.set.NoIndex && uint64(hashes+slots) <= callsOfBlock*(f.head.Number-lowest+1):
 		f.recall = recall{}
 	default:
-		f.recall.at, f.recall.to = max(1, lowest), f.head.Number // block 0 has no transactions
+		f.recall.at, f.recall.to = max(1, lowest), min(f.head.Number, until) // block 0 has no transactions
 	}
+}
+
+// lastsUntil returns the height of the last block that takes any of the slot's attempts.
+func (s *slot) lastsUntil() (height uint64) {
+	for _, a := range s.Attempts {
+		if height = max(height, a.Until); a.Until == 0 {
+			return noFinal
+		}
+	}
+	return height
 }
 
 // goOn notes that the blocks below a height have been read. The head may be lower than it was.
@@ -280,9 +306,9 @@ func (r *recall) goOn(next, head uint64) {
 	}
 }
 
-// takeFailed notes that blocks could not be read.
-func (r *recall) takeFailed(failed search) {
-	if failed.Recall {
+// takeFailed notes that blocks could not be read. Without an index there is nothing else to do but to try again.
+func (f *finding) takeFailed(failed search) {
+	if r := &f.recall; failed.Recall && !f.set.NoIndex {
 		if r.failures++; r.failures == recallFailures {
 			*r = recall{}
 		}

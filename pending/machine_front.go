@@ -76,7 +76,7 @@ func (f *front) offerAgain() {
 		return
 	}
 	f.firstSlots(offered, func(s *slot) {
-		if s.withNode() {
+		if s.withNode() || s.in == nil && s.wantsRenewal() { // a node that was behind may take it by now
 			s.again, f.census.unsent = true, true
 		}
 	})

@@ -156,8 +156,22 @@ func (p *proving) takeConfirmed(in confirmed) {
 		case said.Stand == chain.Agrees && s.isVacant():
 			s.spent = true
 		case said.Stand == chain.Agrees:
+			p.noteEffect(s, said)
 			s.inFinal, s.adopted, s.witnesses = true, about.Own, [2]string{s.firstBy, said.By}
+			if _, fate := s.finalState(); fate == Done && s.in.Effect.Kind == chain.EffectUnknown {
+				p.setAlarm(Alarm{Cause: Untold, Index: s.Index, Why: "no endpoint has the state any more that tells it"}, true)
+			}
 		}
+	}
+}
+
+// noteEffect takes whether a second witness knows the effect too. What one alone says is not known: it is told as such, since
+// no later look would find what is no longer kept (Z10).
+func (p *proving) noteEffect(s *slot, said chain.Opinion) {
+	if said.Blind {
+		in := *s.in
+		in.Effect = chain.Effect{}
+		s.in = &in
 	}
 }
 

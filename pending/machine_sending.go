@@ -93,11 +93,14 @@ func (d *sending) takeSent(now fence.Instant, in sent) {
 		case chain.NoFunds:
 			lacks, words = true, got.Said()
 			d.pauseSends(now)
-		case chain.Unfit: // the node's limits or prices may change, or another node take it
-			d.takeInvalid(now, s, attempt, delivery, "unfit: "+got.Said(), d.set.RejectAfter)
-			if delivery.reached == gone && !s.refit { // its gas was estimated when the chain asked for less
-				s.refit, s.payMore, s.stuck = true, true, false
+		case chain.Outworn:
+			d.takeOutworn(s, delivery, got)
+		case chain.Unfit, chain.Invalid:
+			if d.isOutworn(s, attempt) { // of such bytes nothing that is said is about the call
+				d.takeOutworn(s, delivery, got)
+				continue
 			}
+			d.takeWorthless(now, s, attempt, delivery, got)
 		case chain.Full, chain.Refused:
 			// What is above the first has its turn when the window allows it, but for one that replaces another there.
 			if got.Verdict == chain.Refused || s.Index == d.from || s.isTaken() {
@@ -105,12 +108,23 @@ func (d *sending) takeSent(now fence.Instant, in sent) {
 			}
 			delivery.notTaken()
 			s.notTaken(got)
-		case chain.Invalid:
-			d.takeInvalid(now, s, attempt, delivery, got.Said(), 0)
 		}
 	}
 	d.noteShortage(&d.funds.sending, lacks, now)
 	d.alarmFunds(words)
+}
+
+// takeWorthless takes the answer that a node, or the chain, does not take such an attempt. A node's limits or prices may
+// change, or another node take it.
+func (d *sending) takeWorthless(now fence.Instant, s *slot, attempt *chain.Signed, at *delivery, said chain.Outcome) {
+	if said.Verdict == chain.Invalid {
+		d.takeInvalid(now, s, attempt, at, said.Said(), 0)
+		return
+	}
+	d.takeInvalid(now, s, attempt, at, "unfit: "+said.Said(), d.set.RejectAfter)
+	if at.reached == gone && !s.refit { // its gas was estimated when the chain asked for less
+		s.refit, s.payMore, s.stuck = true, true, false
+	}
 }
 
 // takeInvalid takes the answer that the chain never takes the bytes of an attempt. One answer ends nothing: the

@@ -91,6 +91,13 @@ func (g *signing) findReplacements(now fence.Instant) (wanted []replacement) {
 			continue
 		}
 		attempt, delivery := s.lastAttempt()
+		if s.renewing = s.wantsRenewal(); s.renewing {
+			s.payMore, s.stuck = false, false // there is nothing to outbid
+			if s.needsFiller() || s.Index-g.best < uint64(g.window.size) && g.mayRenew(s) {
+				wanted = append(wanted, g.renewalOf(s))
+			}
+			continue
+		}
 		if s.payMore && now < delivery.after {
 			g.pace.remindAt(delivery.after)
 			continue
@@ -103,11 +110,8 @@ func (g *signing) findReplacements(now fence.Instant) (wanted []replacement) {
 			g.census.unsent = true
 		}
 		if s.payMore || s.needsFiller() {
-			one := replacement{Index: s.Index, Above: attempt.Fee, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller()}
-			one.Stuck = s.stuck && !s.needsFiller()
-			if one.Terms = s.Terms; s.Late && !s.void && !s.Cancel && !s.handedOn() {
-				one.Late = s.Intent
-			}
+			one := s.replacement()
+			one.Above, one.Stuck = attempt.Fee, s.stuck && !s.needsFiller()
 			if s.refit && s.invalidAt != 0 && !one.Filler { // no node has taken any, so none was executed
 				one.Gas = 0
 			}
@@ -115,6 +119,24 @@ func (g *signing) findReplacements(now fence.Instant) (wanted []replacement) {
 		}
 	}
 	return wanted
+}
+
+// replacement returns what is asked for in the place of the last attempt.
+func (s *slot) replacement() replacement {
+	attempt, _ := s.lastAttempt()
+	one := replacement{Index: s.Index, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller(), Terms: s.Terms}
+	if s.Late && !s.void && !s.Cancel && !s.handedOn() {
+		one.Late = s.Intent
+	}
+	return one
+}
+
+// renewalOf returns what is asked for in the place of an attempt that is outworn: there is nothing to outbid.
+func (g *signing) renewalOf(s *slot) replacement {
+	attempt, _ := s.lastAttempt()
+	one := s.replacement()
+	one.Same, one.Outworn = attempt.Fee, attempt.Hash
+	return one
 }
 
 // takeStored takes in attempts that were signed and committed. From here on they may be sent.
@@ -131,6 +153,7 @@ func (g *signing) takeStored(now fence.Instant, in stored) {
 		if s == nil {
 			s = &slot{Slot: add, deliveries: make([]delivery, len(add.Attempts))}
 			s.saved = s.asChange(false) // the store has written this state
+			s.noteSigned(&g.tip)
 			s.setDue(now)
 			g.slots.addSlot(s)
 			g.next = max(g.next, add.Index+1)
@@ -140,6 +163,10 @@ func (g *signing) takeStored(now fence.Instant, in stored) {
 		s.Attempts = append(s.Attempts, add.Attempts...)
 		s.deliveries = append(s.deliveries, make([]delivery, len(add.Attempts))...)
 		s.payMore, s.stuck = false, false
+		if s.renewing {
+			s.invalidAt = 0 // that was about other bytes
+		}
+		s.noteSigned(&g.tip)
 		g.uncapSlot(s)
 	}
 	for _, one := range in.Unsigned {
@@ -165,6 +192,7 @@ func (g *signing) takeUnsigned(failed unsigned) {
 	case errors.Is(failed.Why, chain.ErrEnough):
 		if s != nil {
 			s.payMore, s.stuck = false, false
+			s.noteUnrenewed(&g.tip)
 			g.uncapSlot(s)
 		}
 	case errors.Is(failed.Why, chain.ErrFee) && s != nil:

@@ -56,6 +56,8 @@ type slot struct {
 	invalidAt   uint64        // the height at which a node first called an attempt invalid; 0: none did
 	invalidFrom fence.Instant // the instant of that
 
+	wear
+
 	owes   *big.Int // what mostCost returned last
 	priced int      // the number of attempts then
 }
@@ -83,6 +85,7 @@ const (
 	pooled               // found in a pool
 	gone                 // looked up and not found, or its block has left the chain
 	refused              // the chain will never include it
+	worn                 // a node has called it outworn
 )
 
 // restoredSlot returns a slot of an earlier term, given the account's next nonce at the head.
@@ -109,7 +112,7 @@ func restoredSlot(stored Slot, best uint64) *slot {
 
 // asInclusion returns the transaction in a block that a stored state describes.
 func (c Change) asInclusion() *chain.Inclusion {
-	return &chain.Inclusion{Index: c.Index, Hash: c.Hash, Block: c.Block, Failed: c.Failed}
+	return &chain.Inclusion{Index: c.Index, Hash: c.Hash, Block: c.Block, Effect: c.Effect}
 }
 
 // restoreCap takes over that an earlier term has found the slot capped, until it is found out anew.
@@ -173,7 +176,7 @@ func (s *slot) isTaken() bool {
 	return slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled })
 }
 
-// lastAttempt returns the newest attempt, which pays most.
+// lastAttempt returns the newest attempt: none pays more.
 func (s *slot) lastAttempt() (*chain.Signed, *delivery) {
 	n := len(s.Attempts) - 1
 	return &s.Attempts[n], &s.deliveries[n]
@@ -287,7 +290,7 @@ func (s *slot) handingOn() bool {
 // nothing else brings the next one, and if it has not, the same bytes do no harm.
 func (s *slot) isUnsent() bool {
 	_, delivery := s.lastAttempt()
-	if s.in != nil && !s.contradicted || s.doubt || s.payMore || s.handedOn() || s.handingOn() {
+	if s.in != nil && !s.contradicted || s.doubt || s.payMore || s.outworn || s.handedOn() || s.handingOn() {
 		return false
 	}
 	switch delivery.reached {
@@ -316,7 +319,7 @@ func (s *slot) asChange(timedOut bool) Change {
 	// Another sender's transaction changes nothing before it is final.
 	included := s.inFinal || s.isOwn()
 	if included {
-		c.Hash, c.Block, c.Failed, c.Witnesses = s.in.Hash, s.in.Block, s.in.Failed, s.witnesses
+		c.Hash, c.Block, c.Effect, c.Witnesses = s.in.Hash, s.in.Block, s.in.Effect, s.witnesses
 	}
 	if s.void {
 		c.Why = s.why

@@ -385,7 +385,7 @@ func (s *Memory) tell(r *Record, kind Kind) {
 	}
 	e := Event{Intent: r.ID, Account: r.Account, Version: r.Version, Kind: kind, At: s.now(), Fate: r.Fate, Index: r.Index}
 	if r.Index != nil {
-		e.Hash, e.Block, e.Failed = r.Last.Hash, r.Last.Block, r.Last.Failed
+		e.Hash, e.Block, e.Effect = r.Last.Hash, r.Last.Block, r.Last.Effect
 	}
 	if r.Fate == Rejected {
 		e.Why = r.Why

@@ -189,7 +189,7 @@ func (l *loop) submit(ctx context.Context, a submit) input {
 func (l *loop) complain(in sent) {
 	for i, answer := range in.Outcomes {
 		switch index := in.Attempts[i].Index; {
-		case answer.Verdict == chain.Refused, answer.Verdict == chain.Full, answer.Verdict == chain.Unfit:
+		case answer.Verdict == chain.Refused, answer.Verdict == chain.Full, answer.Verdict == chain.Unfit, answer.Verdict == chain.Outworn:
 			l.trouble(fmt.Errorf("%w: it does not accept the transaction with nonce %d now: %s", chain.ErrAnswer, index, answer.Said()))
 		case answer.Verdict == chain.Unknown && answer.Text != "":
 			l.trouble(fmt.Errorf("%w: it is unknown whether it has the transaction with nonce %d: %s", chain.ErrAnswer, index, answer.Said()))
@@ -201,6 +201,9 @@ func (l *loop) complain(in sent) {
 }
 
 func (l *loop) probe(ctx context.Context, a probe) (input, error) {
+	if l.noIndex {
+		return l.probePool(ctx, a)
+	}
 	hashes := make([]chain.Hash, len(a.Hashes))
 	for i, w := range a.Hashes {
 		hashes[i] = w.Hash
@@ -208,6 +211,21 @@ func (l *loop) probe(ctx context.Context, a probe) (input, error) {
 	sightings, err := l.Chain.Probe(ctx, hashes)
 	if err != nil {
 		return nil, err
+	}
+	return seen{Hashes: a.Hashes, Sightings: sightings}, nil
+}
+
+// probePool looks attempts up where none is found by its hash: a pool has somebody's transaction with a nonce, or has none. It is
+// taken for the last attempt of the slot; if it is another, a block will say so.
+func (l *loop) probePool(ctx context.Context, a probe) (input, error) {
+	next, err := l.pooled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sightings := make([]chain.Sighting, len(a.Hashes))
+	for i, one := range a.Hashes {
+		last := i+1 == len(a.Hashes) || a.Hashes[i+1].Index != one.Index
+		sightings[i].Pooled = last && one.Index < next
 	}
 	return seen{Hashes: a.Hashes, Sightings: sightings}, nil
 }

@@ -42,7 +42,7 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 	for i := range out.Claims {
 		one := &out.Claims[i]
 		if one.Said = opinions[i]; one.Foreign && one.Said.Stand == chain.Agrees {
-			call, err := l.prove(ctx, one.Index, one.Hash)
+			call, err := l.prove(ctx, one.Inclusion)
 			switch {
 			case errors.Is(err, chain.ErrUnproven):
 				one.Unproven = err.Error()
@@ -58,10 +58,11 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 }
 
 // prove returns the call of a transaction that the account signed for a nonce.
-func (l *loop) prove(ctx context.Context, index uint64, hash chain.Hash) (chain.Call, error) {
-	p, err := l.Chain.Prove(ctx, hash)
-	if err == nil && (p.Account != l.Account || p.Index != index) {
-		err = fmt.Errorf("%w: %v has nonce %d of %v, not nonce %d of %v", chain.ErrUnproven, hash, p.Index, p.Account, index, l.Account)
+func (l *loop) prove(ctx context.Context, in chain.Inclusion) (chain.Call, error) {
+	in.Account = l.Account
+	p, err := l.Chain.Prove(ctx, in)
+	if err == nil && (p.Account != l.Account || p.Index != in.Index) {
+		err = fmt.Errorf("%w: %v has nonce %d of %v, not nonce %d of %v", chain.ErrUnproven, in.Hash, p.Index, p.Account, in.Index, l.Account)
 	}
 	return p.Call, err
 }
@@ -110,7 +111,7 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 			out.Next = min(out.Next, c.Block.Number)
 			continue
 		}
-		call, err := l.prove(ctx, c.Index, c.Hash)
+		call, err := l.prove(ctx, c.Inclusion)
 		if errors.Is(err, chain.ErrUnproven) {
 			l.trouble(err)
 			continue

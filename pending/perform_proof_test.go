@@ -30,7 +30,7 @@ func (p prover) Confirm(_ context.Context, claims []chain.Claim) ([]chain.Opinio
 	return opinions, nil
 }
 
-func (p prover) Prove(context.Context, chain.Hash) (chain.Draft, error) { return p.proven, p.err }
+func (p prover) Prove(context.Context, chain.Inclusion) (chain.Draft, error) { return p.proven, p.err }
 
 // Scan returns the transaction that is proven.
 func (p prover) Scan(context.Context, chain.Block, chain.Account, uint64, int) ([]chain.Inclusion, uint64, error) {

@@ -145,7 +145,7 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 		if r.Gas != 0 { // no new estimate: the first attempt may have been executed by now
 			call.Gas = r.Gas
 		}
-		drafts[i], terms[i] = chain.Draft{Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Stuck: r.Stuck}, r.Terms
+		drafts[i], terms[i] = chain.Draft{Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Same: r.Same, Stuck: r.Stuck}, r.Terms
 	}
 	prepared, err := l.prepareWithin(brief, drafts, terms)
 	if err != nil {
@@ -155,6 +155,9 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	var batch Batch
 	for i, p := range prepared {
 		r := a.Replacements[i]
+		if p.Err == nil && r.Outworn != "" && p.Hash == r.Outworn { // the chain has not moved, and a signature may say the same again
+			p.Err = chain.ErrEnough
+		}
 		if errors.Is(p.Err, chain.ErrEnough) {
 			out.Unsigned = append(out.Unsigned, unsigned{Index: r.Index, Why: p.Err})
 			continue

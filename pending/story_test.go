@@ -40,6 +40,18 @@ func TestStories(t *testing.T) {
 				m.set.Held = held{Most: n, Guests: n, Page: max(1, n/2), Depth: 1}
 				return nil
 			}
+			if words[0] == "noindex" {
+				m.set.NoIndex = true
+				return nil
+			}
+			if words[0] == "era" {
+				m.set.Era = number(words[1])
+				return nil
+			}
+			if words[0] == "patience" { // in blocks, before a nonce that is used is searched for
+				m.set.SearchAfter = number(words[1])
+				return nil
+			}
 			if words[0] == "still" {
 				m.set.StillAfter, _ = time.ParseDuration(words[1])
 				return nil
@@ -78,7 +90,7 @@ func parse(t *testing.T, words []string) input {
 		in := loaded{Best: args.number("best"), Pooled: args.number("pooled")}
 		in.Snapshot = Snapshot{Waits: waitsOf(args), Next: args.number("next"), Since: args.number("since"), Strange: args.has("strange")}
 		for _, name := range args.list("slots") {
-			in.Snapshot.Slots = append(in.Snapshot.Slots, slotNamed(name))
+			in.Snapshot.Slots = append(in.Snapshot.Slots, args.wearing(slotNamed(name)))
 		}
 		for _, name := range args.list("runs") {
 			in.Snapshot.Runs = append(in.Snapshot.Runs, runNamed(name))
@@ -102,7 +114,7 @@ func parse(t *testing.T, words []string) input {
 			in.Waits = &waits
 		}
 		for _, name := range args.list("slots") {
-			in.Slots = append(in.Slots, slotNamed(name))
+			in.Slots = append(in.Slots, args.wearing(slotNamed(name)))
 		}
 		in.Hold = map[string]error{"": nil, "funds": chain.ErrFunds, "owed": chain.ErrOwed, "fee": chain.ErrFee, "key": chain.ErrKey}[args.word("hold")]
 		if args.has("unclear") {
@@ -136,7 +148,7 @@ func parse(t *testing.T, words []string) input {
 			case "pooled":
 				one.Pooled = true
 			default:
-				where, one.Failed = strings.CutSuffix(where, "!")
+				where, one.Effect = effectNamed(where)
 				one.Block = blockNamed(where)
 			}
 			in.Hashes, in.Sightings = append(in.Hashes, lookup{Index: index(name), Hash: chain.Hash(name)}), append(in.Sightings, one)
@@ -146,7 +158,7 @@ func parse(t *testing.T, words []string) input {
 		in := found{Recall: args.has("recall"), Index: args.number("index"), Next: args.number("next")}
 		for _, pair := range args.rest {
 			name, block, _ := strings.Cut(pair, "=")
-			in.Placed = append(in.Placed, chain.Inclusion{Index: index(name), Hash: chain.Hash(name), Block: blockNamed(block)})
+			in.Placed = append(in.Placed, chain.Inclusion{Index: index(name), Hash: chain.Hash(name), Block: blockNamed(block), Effect: chain.EffectOf(false)})
 		}
 		return in
 	case "linked":
@@ -169,11 +181,11 @@ func parse(t *testing.T, words []string) input {
 		}
 		return in
 	case "applied", "reverted", "finalized":
-		in := turned{Turn: chain.Turn{Block: blockNamed(words[1]), By: args.word("by")}, Count: args.number("count")}
+		in := turned{Turn: chain.Turn{Block: blockNamed(words[1]), By: args.word("by")}, Count: args.number("count"), Version: args.word("version")}
 		in.Turn.Kind = map[string]chain.TurnKind{"applied": chain.Applied, "reverted": chain.Reverted, "finalized": chain.Finalized}[words[0]]
 		for _, name := range args.list("with") {
-			name, failed := strings.CutSuffix(name, "!") // 5a! has reverted
-			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index(name), Hash: chain.Hash(name), Block: in.Turn.Block, Failed: failed})
+			name, effect := effectNamed(name)
+			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index(name), Hash: chain.Hash(name), Block: in.Turn.Block, Effect: effect})
 		}
 		return in
 	case "saved":
@@ -208,8 +220,8 @@ func parseConfirmed(args words) (in confirmed) {
 		name, word, _ := strings.Cut(pair, "=")
 		hash, block, _ := strings.Cut(name, "@")
 		about := claim{Claim: chain.Claim{Inclusion: chain.Inclusion{Index: index(hash), Hash: chain.Hash(hash), Block: blockNamed(block)}}}
-		about.Said = chain.Opinion{By: "second", Why: "its words"}
-		about.Said.Stand = map[string]chain.Stand{"mute": chain.Mute, "differs": chain.Differs, "agrees": chain.Agrees, "own": chain.Agrees, "unproven": chain.Agrees}[word]
+		about.Said = chain.Opinion{By: "second", Why: "its words", Blind: word == "blind"}
+		about.Said.Stand = map[string]chain.Stand{"mute": chain.Mute, "differs": chain.Differs, "agrees": chain.Agrees, "blind": chain.Agrees, "own": chain.Agrees, "unproven": chain.Agrees}[word]
 		if digits := strings.TrimSuffix(hash, "-"); fmt.Sprint(about.Index) == digits { // a nonce alone
 			about.Hash, about.Counts = "", digits == hash
 		}
@@ -279,6 +291,23 @@ func (w words) list(name string) (all []string) {
 	return all
 }
 
+// effectNamed reads the effect behind a name: 5a! has reverted, 5a% was carried out in part, of 5a? it is not known.
+func effectNamed(name string) (string, chain.Effect) {
+	of := map[byte]chain.Effect{'!': chain.EffectOf(true), '%': {Kind: chain.EffectPartly, Why: "B"}, '?': {}}
+	if e, is := of[name[len(name)-1]]; is {
+		return name[:len(name)-1], e
+	}
+	return name, chain.EffectOf(false)
+}
+
+// wearing returns a slot whose attempts wear out: until=64 version=1.
+func (w words) wearing(s Slot) Slot {
+	for i := range s.Attempts {
+		s.Attempts[i].Until, s.Attempts[i].Version = w.number("until"), w.word("version")
+	}
+	return s
+}
+
 func number(text string) uint64 {
 	n, _ := strconv.ParseUint(text, 10, 64)
 	return n
@@ -327,7 +356,7 @@ func slotNamed(name string) Slot {
 		s.Last.Waits = "fees: too much"
 	}
 	if block != "" {
-		s.Last = Change{Index: s.Index, Status: InBlock, Hash: s.Attempts[len(s.Attempts)-1].Hash, Block: blockNamed(block)}
+		s.Last = Change{Index: s.Index, Status: InBlock, Hash: s.Attempts[len(s.Attempts)-1].Hash, Block: blockNamed(block), Effect: chain.EffectOf(false)}
 		s.Age, _ = time.ParseDuration(age)
 	}
 	if timedOut {
@@ -357,7 +386,7 @@ func feeOf(letter rune) chain.Fee {
 
 func verdictNamed(t *testing.T, word string) chain.Verdict {
 	t.Helper()
-	for v := chain.Unknown; v <= chain.Unfit; v++ {
+	for v := chain.Unknown; v <= chain.Outworn; v++ {
 		if strings.ReplaceAll(v.String(), " ", "-") == word {
 			return v
 		}
@@ -389,6 +418,9 @@ func say(a action) string {
 			}
 			if one.Stuck {
 				w.WriteString(" (stuck)")
+			}
+			if one.Outworn != "" {
+				w.WriteString(" (as " + string(one.Outworn) + ")")
 			}
 			if one.Gas == 0 && !one.Filler {
 				w.WriteString(" (its gas anew)")
@@ -451,8 +483,8 @@ func say(a action) string {
 			if c.Block.Hash != "" {
 				w.WriteString("@" + string(c.Block.Hash))
 			}
-			if c.Failed {
-				w.WriteString("!")
+			if c.Block.Hash != "" && c.Hash != "" { // no transaction has used a vacant nonce
+				w.WriteString(map[chain.EffectKind]string{chain.EffectUnknown: "?", chain.EffectFailed: "!", chain.EffectPartly: "%"}[c.Effect.Kind])
 			}
 			if c.Intent != Open {
 				w.WriteString("→" + c.Intent.String())

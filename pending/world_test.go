@@ -36,6 +36,24 @@ func byDay(worlds uint64) uint64 {
 // transactions and blocks. By the chain's blocks alone, each intent is carried out once.
 func TestWorlds(t *testing.T) {
 	t.Parallel()
+	runWorlds(t, chaintest.Config{})
+}
+
+// Z4, Z5: the same, on a chain whose attempts wear out while its runtime is upgraded, sometimes on one branch alone, and the node bans
+// some.
+func TestWearingWorlds(t *testing.T) {
+	t.Parallel()
+	runWorlds(t, chaintest.Config{Era: 24})
+}
+
+// The same without an index of transactions.
+func TestWorldsWithoutAnIndex(t *testing.T) {
+	t.Parallel()
+	runWorlds(t, chaintest.Config{Era: 24, NoIndex: true})
+}
+
+func runWorlds(t *testing.T, of chaintest.Config) {
+	t.Helper()
 	worlds := byDay(12)
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		worlds = 1500
@@ -44,22 +62,22 @@ func TestWorlds(t *testing.T) {
 		worlds = 6
 	}
 	if *seed != 0 {
-		runWorld(t, *seed)
+		runWorld(t, *seed, of)
 		return
 	}
 	for s := range worlds {
 		if ok := t.Run(fmt.Sprint(s+1), func(t *testing.T) {
 			t.Parallel()
-			runWorld(t, s+1)
+			runWorld(t, s+1, of)
 		}); !ok {
-			t.Logf("to repeat: go test -run TestWorlds -seed %d ./pending", s+1)
+			t.Logf("to repeat: go test -run %s -seed %d ./pending", strings.Split(t.Name(), "/")[0], s+1)
 		}
 	}
 }
 
-func runWorld(t *testing.T, seed uint64) {
+func runWorld(t *testing.T, seed uint64, of chaintest.Config) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { newWorld(t, seed).live() })
+	synctest.Test(t, func(t *testing.T) { newWorld(t, seed, of).live() })
 }
 
 type world struct {
@@ -80,6 +98,7 @@ type world struct {
 	forget  atomic.Bool
 	peak    int  // the greatest height so far
 	unreal  bool // final blocks can be taken back
+	era     uint64
 	relaxed bool // intents pass one that cannot be paid yet
 	few     bool // leaders have few slots in memory
 	mu      sync.Mutex
@@ -91,10 +110,11 @@ type leader struct {
 	done   chan struct{}
 }
 
-func newWorld(t *testing.T, seed uint64) *world {
+func newWorld(t *testing.T, seed uint64, of chaintest.Config) *world {
+	of.Seed, of.Depth, of.BlockGas, of.PerAccount, of.Pool = seed, depth, 25*21_500, 64, 200
 	w := &world{
-		t: t, rand: rand.New(rand.NewPCG(seed, 7)), unreal: seed%4 == 0, relaxed: seed%3 == 1, few: seed%5 != 0, alarms: map[pending.Cause]int{}, foreign: map[chain.Hash]bool{},
-		node: chaintest.New(chaintest.Config{Seed: seed, Depth: depth, BlockGas: 25 * 21_500, PerAccount: 64, Pool: 200}),
+		t: t, era: of.Era, rand: rand.New(rand.NewPCG(seed, 7)), unreal: seed%4 == 0, relaxed: seed%3 == 1, few: seed%5 != 0, alarms: map[pending.Cause]int{}, foreign: map[chain.Hash]bool{},
+		node: chaintest.New(of),
 	}
 	w.from = w.node.Account("sender", dear-1)
 	w.judge = w.node.Line()
@@ -125,6 +145,7 @@ func (w *world) live() {
 		time.Sleep(time.Duration(w.rand.IntN(1500)) * time.Millisecond) // virtual
 		w.accept(w.rand.IntN(6))
 		w.trouble(ctx)
+		w.wear()
 	}
 	w.heal(ctx)
 	deadline := time.Now().Add(30 * time.Minute)

@@ -3,7 +3,9 @@ package pending_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -236,6 +238,31 @@ func (w *world) trouble(ctx context.Context) {
 		latest.kill()
 		<-latest.done
 		w.lead(ctx)
+	}
+}
+
+// wear wears attempts out.
+func (w *world) wear() {
+	if w.era == 0 {
+		return
+	}
+	switch w.rand.IntN(12) {
+	case 0:
+		w.node.Upgrade(fmt.Sprint("upgrade ", w.rand.IntN(1000)))
+	case 1: // the branch with an upgrade dies
+		w.node.Upgrade(fmt.Sprint("fork ", w.rand.IntN(1000)))
+		w.wait(time.Duration(w.rand.IntN(3000)) * time.Millisecond)
+		w.node.Reorg(w.shallow(1+w.rand.IntN(3)), nil)
+	case 2: // bytes are banned
+		if all := w.store.AllAttempts(w.from); len(all) > 0 {
+			slices.SortFunc(all, func(a, b chain.Signed) int { return strings.Compare(string(a.Hash), string(b.Hash)) })
+			w.node.Ban(all[w.rand.IntN(len(all))].Hash)
+		}
+	case 3: // nothing gets into a block for more than an era
+		for range w.era + uint64(w.rand.IntN(10)) {
+			w.node.Drop()
+			w.wait(time.Second)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package chaintest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"math/big"
@@ -11,14 +12,15 @@ import (
 
 type block struct {
 	chain.Block
-	txs    []included
-	states map[chain.Account]state // after the block
+	txs     []included
+	states  map[chain.Account]state // after the block
+	version string                  // of the runtime in that state: what the next block takes was signed for it
 }
 
 type included struct {
 	transaction
 	signed chain.Signed
-	failed bool
+	effect chain.Effect
 	price  *big.Int // of a unit of gas, once it is in a block
 }
 
@@ -33,7 +35,8 @@ func (n *Node) head() *block { return n.best[len(n.best)-1] }
 func (n *Node) extend(txs []chain.Signed) chain.Block {
 	parent := n.head()
 	n.blocks++
-	b := &block{states: maps.Clone(parent.states)}
+	b := &block{states: maps.Clone(parent.states), version: cmp.Or(n.upgrade, parent.version)}
+	n.upgrade = ""
 	b.Number, b.Parent = parent.Number+1, parent.Hash
 	b.Hash = hashOf([]byte(parent.Hash), binary.BigEndian.AppendUint64(nil, n.blocks))
 	for _, signed := range txs {
@@ -52,7 +55,7 @@ func (n *Node) extend(txs []chain.Signed) chain.Block {
 
 func (n *Node) execute(b *block, signed chain.Signed) {
 	tx, ok := n.read(signed.Bytes)
-	if !ok || tx.Chain != n.cfg.ID || tx.Index != b.states[tx.account()].next {
+	if !ok || tx.Chain != n.cfg.ID || n.outworn(tx.transaction) != "" || tx.Index != b.states[tx.account()].next {
 		panic("chaintest: a block cannot include this transaction: " + string(signed.Bytes))
 	}
 	price := new(big.Int).Add(n.baseFee, tx.Tip)
@@ -61,7 +64,7 @@ func (n *Node) execute(b *block, signed chain.Signed) {
 	}
 	tx.price = price
 	spent := new(big.Int).Mul(price, new(big.Int).SetUint64(tx.needs()))
-	if !tx.failed {
+	if !tx.effect.Failed() {
 		spent.Add(spent, tx.Value)
 		to := b.states[chain.Account(tx.To)]
 		b.states[chain.Account(tx.To)] = state{next: to.next, spent: new(big.Int).Sub(to.total(), tx.Value)}

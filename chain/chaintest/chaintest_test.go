@@ -15,7 +15,12 @@ import (
 const rich = 1_000_000_000_000_000_000
 
 func fixture(testing.TB) chaintest.Fixture {
-	node := chaintest.New(chaintest.Config{Seed: 1})
+	f, _ := fixtureOf(chaintest.Config{Seed: 1})
+	return f
+}
+
+func fixtureOf(cfg chaintest.Config) (chaintest.Fixture, *chaintest.Node) {
+	node := chaintest.New(cfg)
 	down := node.Line()
 	down.SetDown(true)
 	funded, poor := node.Account("funded", rich), node.Account("poor", 0)
@@ -23,6 +28,7 @@ func fixture(testing.TB) chaintest.Fixture {
 		Chain: node.Line(), Down: down,
 		Funded: funded, Poor: poor, Stranger: chaintest.Address("stranger"),
 		Bad: chain.Call{To: []byte("x"), Data: []byte("revert")}, BadGas: 50_000,
+		Half:      chain.Call{To: []byte("x"), Data: []byte("half")},
 		Mine:      func() { node.Mine() },
 		Seal:      func(txs ...chain.Signed) { node.Seal(txs...) },
 		Reorg:     node.Reorg,
@@ -31,10 +37,29 @@ func fixture(testing.TB) chaintest.Fixture {
 		Foreign:   func(index uint64) chain.Signed { return node.Foreign(funded, index) },
 		Elsewhere: func(index uint64) chain.Signed { return node.Elsewhere(funded, index) },
 		Broke:     func() chain.Signed { return node.Foreign(poor, 0) },
-	}
+		Forget:    node.Forget,
+	}, node
 }
 
 func TestExercise(t *testing.T) { chaintest.Exercise(t, fixture) }
+
+// A chain on which attempts wear out is a chain like any other.
+func TestExerciseWearing(t *testing.T) {
+	chaintest.Exercise(t, func(testing.TB) chaintest.Fixture {
+		f, node := fixtureOf(chaintest.Config{Seed: 1, Era: 64})
+		f.Upgrade = func() { node.Upgrade("2") }
+		return f
+	})
+}
+
+// So is one without an index of transactions.
+func TestExerciseNoIndex(t *testing.T) {
+	chaintest.Exercise(t, func(testing.TB) chaintest.Fixture {
+		f, _ := fixtureOf(chaintest.Config{Seed: 1, NoIndex: true})
+		f.NoIndex = true
+		return f
+	})
+}
 
 // Run makes blocks in virtual time.
 func TestBubble(t *testing.T) {

@@ -16,11 +16,15 @@
 //	node.Restart(3)         // killed: three blocks and the pool are gone
 //	node.Resurrect()        // the transactions of the pool come back
 //
+// With Config.Era signed transactions wear out: after so many blocks, with node.Upgrade (the runtime of the chain changes, on
+// the branch of the next block), and with node.Ban. Then an attempt says Until and Version.
+//
 // A test asks for blocks, or [Node.Run] makes them at intervals, in virtual time inside
 // testing/synctest. All chance comes from Config.Seed.
 //
 // Prices are those of EVM chains: 21000 gas and 16 for each byte of data, a base fee and a
-// tip. A call whose data begins with "revert" has no estimate, and no effect in a block.
+// tip. A call whose data begins with "revert" has no estimate, and no effect in a block; one that begins with
+// "half" is carried out in part.
 //
 // # The suite
 //

@@ -39,6 +39,14 @@ type Fixture struct {
 	Elsewhere func(index uint64) chain.Signed
 	// Broke signs a transaction that Poor cannot pay for.
 	Broke func() chain.Signed
+	// NoIndex is that of the Description.
+	NoIndex bool
+	// Half is a call of which one part is carried out and another fails, if the chain has such calls.
+	Half chain.Call
+	// Forget makes the node forget what the transactions in its blocks have done.
+	Forget func()
+	// Upgrade makes the next block change the version of the chain's runtime. Nil: attempts do not wear out.
+	Upgrade func()
 }
 
 const patience = time.Minute
@@ -65,6 +73,10 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"SubmitReplacement", replacement},
 		{"SubmitGap", gap},
 		{"SubmitWorthless", worthless},
+		{"SubmitOutworn", submitOutworn},
+		{"Renew", renew},
+		{"NoIndex", noIndex},
+		{"EffectPartly", effectPartly},
 		{"ForeignOnOurIndex", foreignIndex},
 		{"Probe", probe},
 		{"ProbeFailed", probeFailed},
@@ -177,6 +189,9 @@ func (t *trial) submit(want chain.Verdict, attempts ...chain.Signed) {
 
 func (t *trial) seen(want string, attempts ...chain.Signed) []chain.Sighting {
 	t.Helper()
+	if t.NoIndex {
+		return t.seenInBlocks(want, attempts...)
+	}
 	hashes := make([]chain.Hash, len(attempts))
 	for i, a := range attempts {
 		hashes[i] = a.Hash

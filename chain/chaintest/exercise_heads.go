@@ -194,7 +194,7 @@ func unreachable(t *trial) {
 	t.wants(err, chain.ErrUnreachable)
 	_, _, err = down.Scan(t.ctx, chain.Block{Number: 9, Hash: nowhere}, t.Funded, 0, 1)
 	t.wants(err, chain.ErrUnreachable)
-	_, err = down.Prove(t.ctx, nowhere)
+	_, err = down.Prove(t.ctx, chain.Inclusion{Hash: nowhere, Block: chain.Block{Hash: nowhere}})
 	t.wants(err, chain.ErrUnreachable)
 	_, err = down.Linked(t.ctx, chain.Block{Number: 9, Hash: nowhere}, []chain.Block{{Number: 8, Hash: nowhere}})
 	t.wants(err, chain.ErrUnreachable)

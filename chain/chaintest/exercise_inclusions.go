@@ -26,9 +26,9 @@ func (t *trial) inclusions(submitted bool) {
 	got, err := t.inBlock(at)
 	t.ok(err)
 	want := []chain.Inclusion{
-		{Account: t.Funded, Index: first, Hash: ours[0].Hash, Block: at},
-		{Account: t.Funded, Index: first + 1, Hash: foreign.Hash, Block: at},
-		{Account: t.Funded, Index: first + 2, Hash: ours[1].Hash, Block: at, Failed: true},
+		{Account: t.Funded, Index: first, Hash: ours[0].Hash, Block: at, Effect: chain.EffectOf(false)},
+		{Account: t.Funded, Index: first + 1, Hash: foreign.Hash, Block: at, Effect: chain.EffectOf(false)},
+		{Account: t.Funded, Index: first + 2, Hash: ours[1].Hash, Block: at, Effect: chain.EffectOf(true)},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %+v, want %+v", got, want)
@@ -83,7 +83,7 @@ func inclusionsOfOursAlone(t *trial) {
 		at := t.seen("included", block[0])[0].Block
 		for i, s := range block {
 			failed := i < len(calls) && calls[i].Gas == t.BadGas
-			want = append(want, chain.Inclusion{Account: t.Funded, Index: next - uint64(len(block)-i), Hash: s.Hash, Block: at, Failed: failed})
+			want = append(want, chain.Inclusion{Account: t.Funded, Index: next - uint64(len(block)-i), Hash: s.Hash, Block: at, Effect: chain.EffectOf(failed)})
 		}
 		got, err := t.inBlock(at)
 		if t.ok(err); !slices.Equal(got, want) {

@@ -24,7 +24,7 @@ func scan(t *trial) {
 		t.Mine()
 		t.Mine()
 		at := t.seen("included", s)[0].Block
-		want = append(want, chain.Inclusion{Account: t.Funded, Index: s.Index, Hash: s.Hash, Block: at})
+		want = append(want, chain.Inclusion{Account: t.Funded, Index: s.Index, Hash: s.Hash, Block: at, Effect: chain.EffectOf(false)})
 	}
 	head := t.head()
 	for most := 1; most < 9; most += 3 {
@@ -62,8 +62,9 @@ func prove(t *trial) {
 	ours := t.prepare(chain.Draft{Account: t.Funded, Index: first, Call: call})[0]
 	foreign := t.Foreign(first + 1)
 	t.Seal(ours, foreign)
+	placed := t.placed()
 	for _, s := range []chain.Signed{ours, foreign} {
-		got, err := t.Chain.Prove(t.ctx, s.Hash)
+		got, err := t.Chain.Prove(t.ctx, placed[s.Hash])
 		t.ok(err)
 		if got.Account != t.Funded || got.Index != s.Index {
 			t.Errorf("got %+v, want nonce %d of %v", got, s.Index, t.Funded)
@@ -72,7 +73,7 @@ func prove(t *trial) {
 			t.Errorf("got call %+v of nonce %d, and ours is %+v", got.Call, s.Index, call)
 		}
 	}
-	_, err := t.Chain.Prove(t.ctx, nowhere)
+	_, err := t.Chain.Prove(t.ctx, chain.Inclusion{Account: t.Funded, Hash: nowhere, Block: placed[ours.Hash].Block})
 	t.wants(err, chain.ErrNotFound)
 }
 
@@ -129,7 +130,7 @@ func confirm(t *trial) {
 	t.ok(err)
 	claim := func(i int, edit func(*chain.Claim)) chain.Claim {
 		c := chain.Claim{By: d.By, At: place[i].Block}
-		c.Inclusion = chain.Inclusion{Account: t.Funded, Index: both[i].Index, Hash: both[i].Hash, Block: place[i].Block, Failed: place[i].Failed}
+		c.Inclusion = chain.Inclusion{Account: t.Funded, Index: both[i].Index, Hash: both[i].Hash, Block: place[i].Block, Effect: place[i].Effect}
 		edit(&c)
 		return c
 	}
@@ -138,8 +139,8 @@ func confirm(t *trial) {
 		claim(1, func(*chain.Claim) {}),
 		claim(0, func(c *chain.Claim) { c.Hash = nowhere }),
 		claim(0, func(c *chain.Claim) { c.Block.Hash = nowhere }),
-		claim(0, func(c *chain.Claim) { c.Failed = !c.Failed }),
-		claim(1, func(c *chain.Claim) { c.Failed = !c.Failed }), // it failed, and the claim does not say so
+		claim(0, func(c *chain.Claim) { c.Effect = chain.EffectOf(!c.Effect.Failed()) }),
+		claim(1, func(c *chain.Claim) { c.Effect = chain.EffectOf(!c.Effect.Failed()) }), // it failed, and the claim does not say so
 		claim(1, func(c *chain.Claim) { c.Block.Number += 1000; c.Block.Hash = nowhere; c.At.Number += 1000 }),
 	}
 	wants := func(when string, want ...chain.Stand) {

@@ -19,17 +19,17 @@ func receipt(t *trial) {
 	paid := new(big.Int)
 	at := t.seen("included", ours...)[0].Block
 	for i, s := range ours {
-		in := chain.Inclusion{Account: t.Funded, Index: s.Index, Hash: s.Hash, Block: at, Failed: i == 1}
+		in := chain.Inclusion{Account: t.Funded, Index: s.Index, Hash: s.Hash, Block: at, Effect: chain.EffectOf(i == 1)}
 		r, err := chain.Witnessed(t.ctx, t.Chain, in)
 		t.ok(err)
 		if r.Inclusion != in || r.GasUsed == 0 || r.GasUsed > s.Gas || r.GasPrice.Sign() <= 0 || r.GasPrice.Cmp(s.Fee.Max) > 0 || r.AllLogs != 0 || r.By[0] == "" || r.By[1] == "" {
 			t.Errorf("attempt %d: got receipt %+v", i, r)
 		}
 		paid.Add(paid, r.Fee())
-		in.Failed = !in.Failed
+		in.Effect = chain.EffectOf(i == 0)
 		_, err = t.Chain.Receipt(t.ctx, in)
 		t.wants(err, chain.ErrDisagree)
-		in.Failed, in.Block.Hash = !in.Failed, nowhere
+		in.Effect, in.Block.Hash = chain.EffectOf(i == 1), nowhere
 		_, err = t.Chain.Receipt(t.ctx, in)
 		t.wants(err, chain.ErrNotFound)
 	}

@@ -100,6 +100,7 @@ func foreignIndex(t *trial) {
 }
 
 func probe(t *trial) {
+	t.need(!t.NoIndex, "look a transaction up by its hash")
 	attempts := t.attempts(3)
 	t.submit(chain.Accepted, attempts[0])
 	t.Mine()
@@ -131,12 +132,12 @@ func probeFailed(t *trial) {
 	)
 	t.submit(chain.Accepted, attempts...)
 	for _, s := range t.seen("pooled", attempts...) {
-		if s.Failed {
+		if s.Effect.Failed() {
 			t.Error("got a failed attempt in the pool, want one that has not failed")
 		}
 	}
 	t.Mine()
-	if seen := t.seen("included", attempts...); seen[0].Failed || !seen[1].Failed {
+	if seen := t.seen("included", attempts...); seen[0].Effect.Kind != chain.EffectOK || !seen[1].Effect.Failed() {
 		t.Errorf("got %+v, want only the second to have failed", seen)
 	}
 }

@@ -44,7 +44,7 @@ func (l *Line) Describe(ctx context.Context) (d chain.Description, err error) {
 		cfg := l.node.cfg
 		d = chain.Description{
 			ID: cfg.ID, MaxBatch: batch, MaxPending: cfg.PerAccount, BlockGas: cfg.BlockGas,
-			MinRaise: minRaise, Depth: cfg.Depth, StillAfter: cfg.StillAfter, By: lineName,
+			MinRaise: minRaise, Depth: cfg.Depth, StillAfter: cfg.StillAfter, Era: cfg.Era, NoIndex: cfg.NoIndex, By: lineName,
 		}
 	})
 	return d, err
@@ -111,7 +111,7 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 		return chain.Signed{}, fmt.Errorf("%w: it has %d gas, a block has %d", chain.ErrCall, tx.Gas, n.cfg.BlockGas)
 	}
 	least := n.least()
-	suggested := d.Speed.Suggest(n.baseFee, least.Tip, least.Tip)
+	suggested := d.Offer(n.baseFee, least.Tip, least.Tip)
 	if d.Stuck && d.Above.Enough(least.Max, suggested.Tip) {
 		return chain.Signed{}, chain.ErrEnough
 	}
@@ -131,6 +131,7 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 		return chain.Signed{}, fmt.Errorf("%w: it may cost %v, the account has %v", chain.ErrOwed, tx.cost(), has)
 	}
 	spent[d.Account] = total
+	n.bear(&tx)
 	signed := n.sign(tx)
 	signed.Filler = d.Filler
 	return signed, nil
@@ -213,12 +214,15 @@ func (l *Line) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting
 	err := l.pass(ctx, "Probe", func() {
 		for i, h := range hashes {
 			if b := l.node.mined[h]; b != nil {
-				seen[i] = chain.Sighting{Block: chain.Block{Number: b.Number, Hash: b.Hash}, Failed: b.failed(h)}
+				seen[i] = chain.Sighting{Block: chain.Block{Number: b.Number, Hash: b.Hash}, Effect: l.node.effectIn(b, h)}
 			} else if l.node.pool.has(h) {
 				seen[i].Pooled = true
 			}
 		}
 	})
+	if err == nil && l.node.cfg.NoIndex {
+		err = fmt.Errorf("%w: it has no index of transactions", chain.ErrAnswer)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +235,7 @@ func (l *Line) Inclusions(ctx context.Context, at chain.Block, accounts []chain.
 	err = l.pass(ctx, "Inclusions", func() {
 		b := l.node.known[at.Hash]
 		if known = b != nil; known {
-			ours = b.of(accounts)
+			ours = l.node.of(b, accounts)
 		}
 	})
 	if err == nil && !known {
@@ -240,16 +244,24 @@ func (l *Line) Inclusions(ctx context.Context, at chain.Block, accounts []chain.
 	return ours, err
 }
 
-// failed reports whether a transaction of the block had no effect.
-func (b *block) failed(h chain.Hash) bool {
-	return slices.ContainsFunc(b.txs, func(tx included) bool { return tx.failed && tx.signed.Hash == h })
+// effectIn returns what a transaction has done in its block, as far as the node still knows. The lock is held.
+func (n *Node) effectIn(b *block, h chain.Hash) (e chain.Effect) {
+	if b.Number < n.forgot || n.cfg.Keeps > 0 && b.Number+n.cfg.Keeps <= n.head().Number {
+		return e
+	}
+	for _, tx := range b.txs {
+		if tx.signed.Hash == h {
+			e = tx.effect
+		}
+	}
+	return e
 }
 
-// of returns the transactions of the accounts.
-func (b *block) of(accounts []chain.Account) (ours []chain.Inclusion) {
+// of returns the transactions of the accounts in a block. The lock is held.
+func (n *Node) of(b *block, accounts []chain.Account) (ours []chain.Inclusion) {
 	for _, tx := range b.txs {
 		if slices.Contains(accounts, tx.account()) {
-			ours = append(ours, chain.Inclusion{Account: tx.account(), Index: tx.Index, Hash: tx.signed.Hash, Block: b.Block, Failed: tx.failed})
+			ours = append(ours, chain.Inclusion{Account: tx.account(), Index: tx.Index, Hash: tx.signed.Hash, Block: b.Block, Effect: n.effectIn(b, tx.signed.Hash)})
 		}
 	}
 	return ours

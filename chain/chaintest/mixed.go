@@ -23,7 +23,7 @@ func (n *Node) Fork() *Node {
 	f := &Node{
 		cfg: n.cfg, rand: rand.New(rand.NewPCG(n.rand.Uint64(), 3)), keys: maps.Clone(n.keys), faucet: maps.Clone(n.faucet),
 		known: maps.Clone(n.known), best: slices.Clone(n.best), mined: maps.Clone(n.mined), texts: maps.Clone(n.texts), final: n.final,
-		lost: slices.Clone(n.lost), baseFee: n.baseFee, blocks: n.blocks + 1_000_000, changed: make(chan struct{}),
+		lost: slices.Clone(n.lost), banned: maps.Clone(n.banned), upgrade: n.upgrade, forgot: n.forgot, baseFee: n.baseFee, blocks: n.blocks + 1_000_000, changed: make(chan struct{}),
 	}
 	f.cfg.Depth = 0
 	f.pool = newPool(f)
@@ -62,6 +62,11 @@ func (m *mixed) Next(ctx context.Context, a chain.Account) (uint64, error) {
 	return m.any().Next(ctx, a)
 }
 
+// Version implements chain.Chain.
+func (m *mixed) Version(ctx context.Context, of chain.Block) (string, error) {
+	return m.any().Version(ctx, of)
+}
+
 // Counts implements chain.Chain.
 func (m *mixed) Counts(ctx context.Context, accounts []chain.Account) ([]uint64, error) {
 	return m.any().Counts(ctx, accounts)
@@ -93,8 +98,8 @@ func (m *mixed) Scan(ctx context.Context, of chain.Block, a chain.Account, from 
 }
 
 // Prove implements chain.Chain.
-func (m *mixed) Prove(ctx context.Context, hash chain.Hash) (chain.Draft, error) {
-	return m.any().Prove(ctx, hash)
+func (m *mixed) Prove(ctx context.Context, in chain.Inclusion) (chain.Draft, error) {
+	return m.any().Prove(ctx, in)
 }
 
 // Block implements chain.Chain.

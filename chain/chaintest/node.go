@@ -23,7 +23,13 @@ type Config struct {
 	// a nonce below the account's highest is accepted, and the highest is dropped.
 	PerAccount int
 	// Pool limits the pool, which accepts more and silently drops it; 0: no limit.
-	Pool            int
+	Pool int
+	// Keeps is for how many blocks the node knows what a transaction has done in one; 0: for ever.
+	Keeps uint64
+	// NoIndex is that of the Description: Probe says that it cannot.
+	NoIndex bool
+	// Era is that of the Description: signed attempts wear out, with time and with each Upgrade; 0: they do not.
+	Era             uint64
 	BlockGas        uint64 // default 30 million
 	BaseFee, MinTip int64  // default 100 and 1
 }
@@ -43,6 +49,9 @@ type Node struct {
 	final   int                   // height of the final block
 	pool    *pool
 	lost    []chain.Signed // dropped from the pool, for Resurrect
+	banned  map[chain.Hash]bool
+	upgrade string // the version that the next block brings; empty: none
+	forgot  uint64 // what was done in blocks below this height the node does not know any more
 	baseFee *big.Int
 	blocks  uint64        // number of blocks ever made, which makes their hashes differ
 	changed chan struct{} // closed and replaced at every change
@@ -65,10 +74,13 @@ func New(cfg Config) *Node {
 	n := &Node{
 		cfg: cfg, rand: rand.New(rand.NewPCG(cfg.Seed, 1)), keys: map[chain.Account]bool{},
 		faucet: map[chain.Account]*big.Int{}, known: map[chain.Hash]*block{}, mined: map[chain.Hash]*block{}, texts: map[string]included{},
-		baseFee: big.NewInt(cfg.BaseFee), changed: make(chan struct{}),
+		banned: map[chain.Hash]bool{}, baseFee: big.NewInt(cfg.BaseFee), changed: make(chan struct{}),
 	}
 	n.pool = newPool(n)
 	genesis := &block{Block: chain.Block{Hash: hashOf([]byte(cfg.ID))}, states: map[chain.Account]state{}}
+	if cfg.Era > 0 {
+		genesis.version = "1"
+	}
 	n.known[genesis.Hash] = genesis
 	n.best = []*block{genesis}
 	return n
@@ -182,6 +194,13 @@ func (n *Node) Finalize() {
 	n.change()
 }
 
+// Forget makes the node forget what was done in all blocks up to the head, as one that keeps few states does.
+func (n *Node) Forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.forgot = n.head().Number + 1
+}
+
 // SetBaseFee sets the base fee from the next block on.
 func (n *Node) SetBaseFee(fee int64) {
 	n.mu.Lock()
@@ -230,8 +249,10 @@ func (n *Node) Elsewhere(a chain.Account, index uint64) chain.Signed {
 
 func (n *Node) foreign(id string, a chain.Account, index uint64) chain.Signed {
 	price := new(big.Int).Add(n.baseFee, big.NewInt(n.cfg.MinTip))
-	return n.sign(transaction{
+	tx := transaction{
 		Chain: id, From: []byte(a), Index: index, To: []byte("foreign"), Value: new(big.Int),
 		Data: []byte("foreign"), Gas: gasNeeded([]byte("foreign")), Max: price.Mul(price, big.NewInt(2)), Tip: big.NewInt(n.cfg.MinTip),
-	})
+	}
+	n.bear(&tx)
+	return n.sign(tx)
 }

@@ -1,6 +1,7 @@
 package chaintest
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 
@@ -56,6 +57,10 @@ func (p *pool) add(raw []byte) chain.Outcome {
 		return chain.Outcome{Verdict: chain.Known, Text: "already known"}
 	case tx.Chain != p.node.cfg.ID:
 		return chain.Outcome{Verdict: chain.Refused, Text: "invalid chain id"}
+	case p.node.banned[signed.Hash]:
+		return chain.Outcome{Verdict: chain.Outworn, Text: "temporarily banned"}
+	case p.node.outworn(tx) != "": // before the nonce, as a signature is checked before it
+		return chain.Outcome{Verdict: chain.Outworn, Text: p.node.outworn(tx)}
 	case tx.Gas > p.node.cfg.BlockGas || tx.Gas < tx.needs():
 		return chain.Outcome{Verdict: chain.Invalid, Text: "gas out of range"}
 	case tx.Tip.Cmp(big.NewInt(p.node.cfg.MinTip)) < 0:
@@ -129,7 +134,7 @@ func (p *pool) ready() (txs []chain.Signed) {
 	next := map[chain.Account]*pooled{}
 	step := func(a chain.Account, index uint64) {
 		delete(next, a)
-		if tx := p.slots[slot{a, index}]; tx != nil && tx.Max.Cmp(p.node.baseFee) >= 0 {
+		if tx := p.slots[slot{a, index}]; tx != nil && tx.Max.Cmp(p.node.baseFee) >= 0 && p.node.outworn(tx.transaction) == "" {
 			next[a] = tx
 		}
 	}
@@ -152,12 +157,19 @@ func (p *pool) ready() (txs []chain.Signed) {
 	return txs
 }
 
-// prune removes transactions whose slot is used in the best chain.
+// prune removes transactions whose slot is used in the best chain, and silently drops those that have worn out.
 func (p *pool) prune() {
+	var worn []*pooled
 	for at, tx := range p.slots {
 		if at.index < p.node.head().states[at.account].next {
 			p.remove(tx.signed.Hash)
+		} else if p.node.outworn(tx.transaction) != "" {
+			worn = append(worn, tx)
 		}
+	}
+	slices.SortFunc(worn, func(a, b *pooled) int { return cmp.Compare(a.seen, b.seen) }) // a map has no order, and a seed has one
+	for _, tx := range worn {
+		p.drop(slot{tx.account(), tx.Index})
 	}
 }
 

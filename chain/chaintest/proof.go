@@ -23,7 +23,7 @@ func (l *Line) Scan(ctx context.Context, of chain.Block, a chain.Account, from u
 		}
 		for n := from; n < next && err == nil; n++ {
 			b, _ := thread.At(n)
-			found = append(found, l.node.known[b.Hash].of([]chain.Account{a})...)
+			found = append(found, l.node.of(l.node.known[b.Hash], []chain.Account{a})...)
 		}
 	})
 	if fault != nil {
@@ -53,11 +53,11 @@ func (l *Line) Pooled(ctx context.Context, a chain.Account) (next uint64, err er
 }
 
 // Prove implements chain.Chain.
-func (l *Line) Prove(ctx context.Context, hash chain.Hash) (p chain.Draft, err error) {
+func (l *Line) Prove(ctx context.Context, in chain.Inclusion) (p chain.Draft, err error) {
 	fault := l.pass(ctx, "Prove", func() {
-		tx, known := l.node.transaction(hash)
+		tx, known := l.node.transaction(in)
 		if !known {
-			err = fmt.Errorf("%w: transaction %v", chain.ErrNotFound, hash)
+			err = fmt.Errorf("%w: transaction %v", chain.ErrNotFound, in.Hash)
 			return
 		}
 		p = chain.Draft{Account: tx.account(), Index: tx.Index, Call: chain.Call{To: tx.To, Value: tx.Value, Data: tx.Data, Gas: tx.Gas}}
@@ -68,14 +68,14 @@ func (l *Line) Prove(ctx context.Context, hash chain.Hash) (p chain.Draft, err e
 	return p, err
 }
 
-// transaction finds one in a block of any branch, or in the pool.
-func (n *Node) transaction(hash chain.Hash) (transaction, bool) {
-	if at, pooled := n.pool.by[hash]; pooled {
+// transaction finds one in its block, or without one, if the node has an index, in a block of any branch or in the pool.
+func (n *Node) transaction(in chain.Inclusion) (transaction, bool) {
+	if at, pooled := n.pool.by[in.Hash]; pooled && !n.cfg.NoIndex {
 		return n.pool.slots[at].transaction, true
 	}
 	for _, b := range n.known {
 		for _, tx := range b.txs {
-			if tx.signed.Hash == hash {
+			if tx.signed.Hash == in.Hash && (b.Hash == in.Block.Hash || !n.cfg.NoIndex) {
 				return tx.transaction, true
 			}
 		}
@@ -135,7 +135,11 @@ func (n *Node) opinion(c chain.Claim) chain.Opinion {
 		return o
 	}
 	for _, tx := range n.best[c.Block.Number].txs {
-		if tx.signed.Hash == c.Hash && tx.failed == c.Failed {
+		if tx.signed.Hash != c.Hash {
+			continue
+		}
+		seen := n.effectIn(n.best[c.Block.Number], c.Hash)
+		if o.Blind = seen.Kind == chain.EffectUnknown; o.Blind || c.Effect.Kind == chain.EffectUnknown || seen == c.Effect {
 			o.Stand = chain.Agrees
 			return o
 		}

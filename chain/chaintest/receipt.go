@@ -19,11 +19,11 @@ func (l *Line) Receipt(ctx context.Context, in chain.Inclusion) (r chain.Receipt
 		for _, tx := range b.txs {
 			if tx.signed.Hash == in.Hash {
 				r = chain.Receipt{Inclusion: in, GasUsed: tx.needs(), GasPrice: new(big.Int).Set(tx.price), By: [2]string{lineName}}
-				r.Account, r.Failed = tx.account(), tx.failed
+				r.Account, r.Effect = tx.account(), l.node.effectIn(b, in.Hash)
 			}
 		}
-		if r.Failed != in.Failed {
-			err = fmt.Errorf("%w: whether transaction %v failed", chain.ErrDisagree, in.Hash)
+		if r.Effect != in.Effect {
+			err = fmt.Errorf("%w: which effect transaction %v had", chain.ErrDisagree, in.Hash)
 		}
 	})
 	if fault != nil {

@@ -25,6 +25,11 @@ type transaction struct {
 	Gas   uint64
 	Max   *big.Int
 	Tip   *big.Int
+
+	Version string `json:",omitempty"` // of the runtime for which it was signed
+	Birth   uint64 `json:",omitempty"` // the height of the block Born, from which its Era counts
+	Born    []byte `json:",omitempty"`
+	Era     uint64 `json:",omitempty"`
 }
 
 func (tx transaction) account() chain.Account { return chain.Account(tx.From) }
@@ -35,6 +40,14 @@ func (tx transaction) needs() uint64 { return gasNeeded(tx.Data) }
 func gasNeeded(data []byte) uint64 { return baseGas + gasOfAByte*uint64(len(data)) }
 
 func fails(data []byte) bool { return bytes.HasPrefix(data, []byte("revert")) }
+
+// effectOf returns what a call does in a block.
+func effectOf(data []byte) chain.Effect {
+	if bytes.HasPrefix(data, []byte("half")) {
+		return chain.Effect{Kind: chain.EffectPartly, Why: "its second half"}
+	}
+	return chain.EffectOf(fails(data))
+}
 
 // cost returns the most that the account may pay.
 func (tx transaction) cost() *big.Int {
@@ -49,7 +62,7 @@ func (tx transaction) signed() chain.Signed {
 	}
 	return chain.Signed{
 		Account: tx.account(), Index: tx.Index, Hash: hashOf(raw), Bytes: raw,
-		Fee: chain.Fee{Max: tx.Max, Tip: tx.Tip}, Gas: tx.Gas,
+		Fee: chain.Fee{Max: tx.Max, Tip: tx.Tip}, Gas: tx.Gas, Until: tx.until(), Version: tx.Version,
 	}
 }
 
@@ -69,7 +82,7 @@ func (n *Node) read(raw []byte) (included, bool) {
 	if !ok {
 		return included{}, false
 	}
-	one := included{transaction: tx, signed: tx.signed(), failed: fails(tx.Data)}
+	one := included{transaction: tx, signed: tx.signed(), effect: effectOf(tx.Data)}
 	n.texts[string(raw)] = one
 	return one, true
 }
@@ -78,11 +91,12 @@ func (n *Node) read(raw []byte) (included, bool) {
 func (n *Node) sign(tx transaction) chain.Signed {
 	signed := tx.signed()
 	own := func(i *big.Int) *big.Int { return new(big.Int).Set(i) }
-	tx.From, tx.To, tx.Data = bytes.Clone(tx.From), bytes.Clone(tx.To), bytes.Clone(tx.Data)
+	tx.From, tx.To, tx.Data, tx.Born = bytes.Clone(tx.From), bytes.Clone(tx.To), bytes.Clone(tx.Data), bytes.Clone(tx.Born)
 	tx.Value, tx.Max, tx.Tip = own(tx.Value), own(tx.Max), own(tx.Tip)
 	raw := string(signed.Bytes)
-	kept := chain.Signed{Account: tx.account(), Index: tx.Index, Hash: signed.Hash, Bytes: []byte(raw), Fee: chain.Fee{Max: tx.Max, Tip: tx.Tip}, Gas: tx.Gas}
-	n.texts[raw] = included{transaction: tx, signed: kept, failed: fails(tx.Data)}
+	kept := signed
+	kept.Bytes, kept.Fee = []byte(raw), chain.Fee{Max: tx.Max, Tip: tx.Tip}
+	n.texts[raw] = included{transaction: tx, signed: kept, effect: effectOf(tx.Data)}
 	return signed
 }
 

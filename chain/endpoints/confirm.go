@@ -57,6 +57,7 @@ func byEndpoint(claims []chain.Claim) map[string][]int {
 // votes are the opinions of other endpoints about a claim.
 type votes struct {
 	agree, differ []string
+	seeing        []string // of those that agree, the ones that say which effect
 	why           []string
 }
 
@@ -101,7 +102,9 @@ func (s *Set) confirm(ctx context.Context, by string, claims []chain.Claim) ([]c
 func (v *votes) add(name string, o chain.Opinion) {
 	switch o.Stand {
 	case chain.Agrees:
-		v.agree = append(v.agree, name)
+		if v.agree = append(v.agree, name); !o.Blind {
+			v.seeing = append(v.seeing, name)
+		}
 	case chain.Differs:
 		v.differ = append(v.differ, name)
 	case chain.Mute:
@@ -119,7 +122,10 @@ func (v *votes) opinion(by string, all int) chain.Opinion {
 	}
 	switch {
 	case len(v.differ) == 0 && len(v.agree) > 0, len(v.agree) > 0 && supporters > half && len(v.differ) <= half && all > 2:
-		return chain.Opinion{Stand: chain.Agrees, By: v.agree[0]}
+		if len(v.seeing) == 0 {
+			return chain.Opinion{Stand: chain.Agrees, By: v.agree[0], Blind: true}
+		}
+		return chain.Opinion{Stand: chain.Agrees, By: v.seeing[0]}
 	case len(v.differ) > 0:
 		return chain.Opinion{Stand: chain.Differs, By: strings.Join(v.differ, ", "), Why: strings.Join(v.why, "; ")}
 	}
@@ -129,7 +135,7 @@ func (v *votes) opinion(by string, all int) chain.Opinion {
 // decided reports whether no further endpoint has to be asked: all claims have a second opinion that
 // agrees, and nobody differs.
 func (s *Set) decided(counts []votes) bool {
-	return !slices.ContainsFunc(counts, func(v votes) bool { return len(v.agree) == 0 || len(v.differ) > 0 })
+	return !slices.ContainsFunc(counts, func(v votes) bool { return len(v.seeing) == 0 || len(v.differ) > 0 })
 }
 
 // noteSilence notes whether the endpoint has given an opinion.

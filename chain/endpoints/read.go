@@ -93,6 +93,7 @@ func (s *Set) compare(sum *chain.Description, one chain.Description) error {
 	}
 	sum.MaxBatch, sum.BlockGas = lowest(sum.MaxBatch, one.MaxBatch), lowest(sum.BlockGas, one.BlockGas)
 	sum.MaxPending, sum.MinRaise = lowest(sum.MaxPending, one.MaxPending), max(sum.MinRaise, one.MinRaise)
+	sum.Era, sum.NoIndex = lowest(sum.Era, one.Era), sum.NoIndex || one.NoIndex
 	sum.By += ", " + one.By
 	return nil
 }
@@ -113,6 +114,11 @@ func (s *Set) Next(ctx context.Context, a chain.Account) (uint64, error) {
 // Block implements chain.Chain.
 func (s *Set) Block(ctx context.Context, hash chain.Hash) (chain.Block, error) {
 	return read(ctx, s, func(c chain.Chain) (chain.Block, error) { return c.Block(ctx, hash) })
+}
+
+// Version implements chain.Chain.
+func (s *Set) Version(ctx context.Context, of chain.Block) (string, error) {
+	return read(ctx, s, func(c chain.Chain) (string, error) { return c.Version(ctx, of) })
 }
 
 // Counts implements chain.Chain.
@@ -141,8 +147,8 @@ func (s *Set) Scan(ctx context.Context, of chain.Block, a chain.Account, from ui
 }
 
 // Prove implements chain.Chain.
-func (s *Set) Prove(ctx context.Context, hash chain.Hash) (chain.Draft, error) {
-	return read(ctx, s, func(c chain.Chain) (chain.Draft, error) { return c.Prove(ctx, hash) })
+func (s *Set) Prove(ctx context.Context, in chain.Inclusion) (chain.Draft, error) {
+	return read(ctx, s, func(c chain.Chain) (chain.Draft, error) { return c.Prove(ctx, in) })
 }
 
 // Linked implements chain.Chain.

@@ -147,7 +147,7 @@ func TestAReceiptOfADeadBranch(t *testing.T) {
 	dead.SetBaseFee(50)
 	there, here := dead.Seal(tx), node.Seal(tx)
 	s := set(t, endpoints.Endpoint{Name: "dead", Chain: dead.Line(), Weight: 2}, endpoints.Endpoint{Name: "a", Chain: node.Line()}, endpoints.Endpoint{Name: "b", Chain: node.Line()})
-	in := chain.Inclusion{Account: rich, Index: 1, Hash: tx.Hash, Block: here}
+	in := chain.Inclusion{Account: rich, Index: 1, Hash: tx.Hash, Block: here, Effect: chain.EffectOf(false)}
 	truth, err := node.Line().Receipt(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)

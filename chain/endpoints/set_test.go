@@ -146,6 +146,11 @@ func TestVerdictsAreMerged(t *testing.T) {
 		{chain.Invalid, chain.Invalid, chain.Invalid},
 		{chain.Underpriced, chain.Full, chain.Underpriced},
 		{chain.FeeTooLow, chain.Unfit, chain.FeeTooLow},
+		{chain.Outworn, chain.Accepted, chain.Accepted},
+		{chain.Outworn, chain.IndexTooLow, chain.IndexTooLow},
+		{chain.Outworn, chain.Refused, chain.Outworn},
+		{chain.Outworn, chain.Unfit, chain.Outworn},
+		{chain.Outworn, chain.Invalid, chain.Outworn},
 	} {
 		for _, swap := range []bool{false, true} {
 			a, b := c.a, c.b

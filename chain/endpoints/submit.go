@@ -132,10 +132,10 @@ func unanswered(sum []chain.Outcome) []chain.Outcome {
 
 // rank orders verdicts: of two answers the higher one counts (W8). What one endpoint has taken is taken.
 // "Nonce too low" of one asks for a look. An answer that is missing leaves it open. Refusals count only
-// if all refuse, and those that end something last.
+// if all refuse, and those that end something last. Of these, that the bytes are outworn asks for others, which ends nothing.
 var rank = map[chain.Verdict]int{
-	chain.Accepted: 9, chain.Known: 8, chain.IndexTooLow: 7, chain.Unknown: 6, chain.Underpriced: 5, chain.FeeTooLow: 4,
-	chain.NoFunds: 3, chain.Full: 2, chain.Refused: 1, chain.Unfit: 1, chain.Invalid: 0,
+	chain.Accepted: 10, chain.Known: 9, chain.IndexTooLow: 8, chain.Unknown: 7, chain.Underpriced: 6, chain.FeeTooLow: 5,
+	chain.NoFunds: 4, chain.Outworn: 3, chain.Full: 2, chain.Refused: 1, chain.Unfit: 1, chain.Invalid: 0,
 }
 
 func merge(sum, next chain.Outcome, first bool) chain.Outcome {

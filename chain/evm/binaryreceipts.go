@@ -91,7 +91,7 @@ func (c *Chain) readBinaryReceipts(ctx context.Context, block chain.Block, accou
 		if !known || !readable {
 			return nil, false, nil
 		}
-		in.Block, in.Failed = block, !succeeded
+		in.Block, in.Effect = block, chain.EffectOf(!succeeded)
 		found = append(found, in)
 	}
 	c.binary.sawBlock(true)

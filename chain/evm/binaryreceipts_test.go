@@ -155,7 +155,7 @@ func TestABlockOfOursAlone(t *testing.T) {
 			}
 			want := []chain.Inclusion{{Account: chain.Account(sender), Index: 3}, {Account: chain.Account(sender), Index: 4}}
 			for i := range want {
-				want[i].Hash, want[i].Block, want[i].Failed = chain.Hash(n.hashes[i][:]), chain.Block{Hash: "b"}, c.failed
+				want[i].Hash, want[i].Block, want[i].Effect = chain.Hash(n.hashes[i][:]), chain.Block{Hash: "b"}, chain.EffectOf(c.failed)
 			}
 			if c.index != 0 {
 				want[1].Index = c.index

@@ -161,9 +161,9 @@ func (c *Chain) judgeEffects(ctx context.Context, claims []chain.Claim, opinions
 		switch r := receipts[n]; {
 		case r == nil:
 			opinions[i].Why = "it has no receipt of the transaction in that block"
-		case (*r.Status == 0) == claims[i].Failed:
+		case claims[i].Effect.Kind == chain.EffectUnknown, (*r.Status == 0) == claims[i].Effect.Failed():
 			opinions[i].Stand = chain.Agrees
-		case claims[i].Failed:
+		case claims[i].Effect.Failed():
 			opinions[i].Stand, opinions[i].Why = chain.Differs, "its receipt says that the call did not fail"
 		default:
 			opinions[i].Stand, opinions[i].Why = chain.Differs, "its receipt says that the call failed"

@@ -93,7 +93,7 @@ func receiptIn(block, hash any, status string) map[string]any {
 // claimOf is a claim of another endpoint.
 func claimOf(dead bool, n uint64) chain.Claim {
 	return chain.Claim{By: "other", Inclusion: chain.Inclusion{
-		Hash: chain.Hash(branchBlock(dead, n+1000)), Block: chain.Block{Number: n, Hash: chain.Hash(branchBlock(dead, n))},
+		Hash: chain.Hash(branchBlock(dead, n+1000)), Block: chain.Block{Number: n, Hash: chain.Hash(branchBlock(dead, n))}, Effect: chain.EffectOf(false),
 	}}
 }
 
@@ -175,7 +175,7 @@ func TestASecondLookAtTheSameBlock(t *testing.T) {
 func TestWhatASecondWitnessReads(t *testing.T) {
 	t.Parallel()
 	claim, failed, empty, above := claimOf(false, 4), claimOf(false, 4), claimOf(false, 4), claimOf(false, 5)
-	failed.Failed, empty.Hash = true, ""
+	failed.Effect, empty.Hash = chain.EffectOf(true), ""
 	receipt := func(block uint64, status string) map[string]any {
 		return receiptIn(branchBlock(false, block), branchBlock(false, 1004), status)
 	}

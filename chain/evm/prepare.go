@@ -86,7 +86,7 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 	if err != nil {
 		return nil, err
 	}
-	suggested := d.Speed.Suggest(m.least.Max, m.tip, m.least.Tip)
+	suggested := d.Offer(m.least.Max, m.tip, m.least.Tip)
 	if price := new(big.Int).Add(m.least.Max, suggested.Tip); d.Stuck && d.Above.Enough(price, suggested.Tip) {
 		return nil, fmt.Errorf("%w: the price is %v", chain.ErrEnough, price)
 	}

@@ -83,7 +83,7 @@ func (c *Chain) fillFailedSightings(ctx context.Context, hashes []chain.Hash, se
 		if r == nil || r.Status == nil || r.Block == nil || chain.Hash(r.Block[:]) != s.Block.Hash {
 			return fmt.Errorf("%w: the receipt of %v, though it is in block %v", chain.ErrNotFound, in[i].Hash, s.Block.Hash)
 		}
-		s.Failed = *r.Status == 0
+		s.Effect = chain.EffectOf(*r.Status == 0)
 	}
 	return nil
 }

@@ -62,14 +62,14 @@ func (c *Chain) readReceipt(raw []byte, in chain.Inclusion) (out chain.Receipt, 
 		return out, fmt.Errorf("%w: asked for the receipt of %v, %s returns that of %v", chain.ErrAnswer, in.Hash, c.cfg.URL, r.Hash)
 	case chain.Hash(r.Block[:]) != in.Block.Hash || uint64(*r.Number) != in.Block.Number:
 		return out, fmt.Errorf("%w: %s has transaction %v in block %d, %v, and not in %v", chain.ErrNotFound, c.cfg.URL, in.Hash, uint64(*r.Number), r.Block, in.Block.Hash)
-	case (*r.Status == 0) != in.Failed:
+	case chain.EffectOf(*r.Status == 0) != in.Effect:
 		return out, fmt.Errorf("%w: the receipt of %v that %s returns has the status %d", chain.ErrDisagree, in.Hash, c.cfg.URL, uint64(*r.Status))
 	}
 	out = chain.Receipt{Inclusion: in, GasUsed: uint64(*r.GasUsed), GasPrice: r.GasPrice.ToInt(), By: [2]string{c.cfg.URL}}
 	if r.DataFee != nil {
 		out.Beside = r.DataFee.ToInt()
 	}
-	if r.Created != nil && !in.Failed { // some nodes name a contract that was not created
+	if r.Created != nil && !in.Effect.Failed() { // some nodes name a contract that was not created
 		out.Created = chain.Account(r.Created[:])
 	}
 	for _, l := range r.Logs {

@@ -17,7 +17,7 @@ import (
 
 var receiptOf = chain.Inclusion{
 	Account: chain.Account(strings.Repeat("\x01", 20)), Index: 3, Hash: chain.Hash(strings.Repeat("\xab", 32)),
-	Block: chain.Block{Number: 9, Hash: chain.Hash(strings.Repeat("\xcd", 32))},
+	Block: chain.Block{Number: 9, Hash: chain.Hash(strings.Repeat("\xcd", 32))}, Effect: chain.EffectOf(false),
 }
 
 // with returns a whole receipt with other fields; nil takes one out.
@@ -45,7 +45,7 @@ func TestReceipt(t *testing.T) {
 	t.Parallel()
 	contract := chain.Account(strings.Repeat("\x02", 20))
 	failed := receiptOf
-	failed.Failed = true
+	failed.Effect = chain.EffectOf(true)
 	for name, c := range map[string]struct {
 		of   chain.Inclusion
 		says any

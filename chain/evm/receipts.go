@@ -45,7 +45,7 @@ func (c *Chain) readReceipts(ctx context.Context, block chain.Block, accounts []
 		if !slices.Contains(accounts, sender) {
 			continue
 		}
-		in := chain.Inclusion{Account: sender, Hash: chain.Hash(r.Hash[:]), Block: block, Failed: *r.Status == 0}
+		in := chain.Inclusion{Account: sender, Hash: chain.Hash(r.Hash[:]), Block: block, Effect: chain.EffectOf(*r.Status == 0)}
 		attempt, known := c.submitted.take(in.Hash)
 		if in.Index = attempt.Index; !known {
 			others = append(others, len(found))
@@ -97,8 +97,8 @@ func (c *Chain) fillFailed(ctx context.Context, block chain.Hash, found []chain.
 		}
 	}
 	for i, in := range found {
-		var known bool
-		if found[i].Failed, known = failed[in.Hash]; !known {
+		how, known := failed[in.Hash]
+		if found[i].Effect = chain.EffectOf(how); !known {
 			return fmt.Errorf("%w: the receipt of %v, though it is in block %v", chain.ErrNotFound, in.Hash, block)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
+// Version implements chain.Chain. What was signed once is good for every fork of the rules.
+func (*Chain) Version(context.Context, chain.Block) (string, error) { return "", nil }
+
 // Replay implements chain.Chain. The state is named by its height: the block's parent is not known, and need not be.
 func (c *Chain) Replay(ctx context.Context, from chain.Account, call chain.Call, height uint64) (why string, err error) {
 	args := arguments(from, call)

@@ -77,8 +77,9 @@ func keepScanned(err error, some bool) error {
 	return err
 }
 
-// Prove implements chain.Chain. It computes the hash, and recovers the sender from the signature (W3).
-func (c *Chain) Prove(ctx context.Context, hash chain.Hash) (chain.Draft, error) {
+// Prove implements chain.Chain. It computes the hash, and recovers the sender from the signature (W3). Nodes find it by its hash.
+func (c *Chain) Prove(ctx context.Context, in chain.Inclusion) (chain.Draft, error) {
+	hash := in.Hash
 	ctx = budget.Urgently(ctx, budget.Looks)
 	if _, err := c.known(ctx); err != nil {
 		return chain.Draft{}, err

@@ -42,7 +42,7 @@ func TestABlockThatIsNotInTheChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"included", "nowhere", "nowhere", "pooled", "nowhere"} {
-		if seen[i].String() != want || seen[i].Failed != (want == "included") {
+		if seen[i].String() != want || seen[i].Effect.Failed() != (want == "included") {
 			t.Errorf("%s: got %+v, want %v", hashes[i], seen[i], want)
 		}
 	}

@@ -77,9 +77,9 @@ func (d *doubtful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusAccepted, fmt.Sprintf(`{"id":"tx-%s"}`, body.Key)
 	switch body.Key {
 	case "/v1/transactions/tx-rejected":
-		answer = `{"fate":"rejected","why":"the chain does not take it","hash":null,"failed":false}`
+		answer = `{"fate":"rejected","outcome":"rejected","why":"the chain does not take it","hash":null}`
 	case "/v1/transactions/tx-failed":
-		answer = `{"fate":"done","hash":"0xfa11ed","failed":true}`
+		answer = `{"fate":"done","outcome":"reverted","hash":"0xfa11ed"}`
 	case "taken":
 		status, answer = http.StatusConflict, `{"detail":"another transaction has the key"}`
 	default:
@@ -87,7 +87,7 @@ func (d *doubtful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case r.Method == http.MethodGet && first:
 			answer = `{"fate":"open"}`
 		case r.Method == http.MethodGet:
-			answer = `{"fate":"done","failed":false,"hash":"0xd0e"}`
+			answer = `{"fate":"done","outcome":"succeeded","hash":"0xd0e"}`
 		case first && body.Key == "busy":
 			status, answer = http.StatusServiceUnavailable, `{"detail":"too many requests"}`
 		case first && body.Key == "limited":

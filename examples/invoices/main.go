@@ -80,10 +80,12 @@ func pay(in *invoice) error {
 	a, err := ask(http.MethodPost, "/v1/transactions", call)
 	for id := a.ID; err == nil; a, err = ask(http.MethodGet, "/v1/transactions/"+id, nil) {
 		switch {
-		case a.Fate == "done" && !a.Failed:
+		case a.Outcome == "succeeded":
 			return nil
-		case a.Fate == "done" || a.Fate == "cancelled" || a.Fate == "rejected" || a.Fate == "expired":
-			return fmt.Errorf("NOT PAID: transaction %s is %s, and moved nothing: %s%s", id, a.Fate, a.Why, a.Hash)
+		case a.Outcome == "partly" || a.Outcome == "unknown":
+			return fmt.Errorf("NOT KNOWN TO BE PAID: transaction %s is done, with the outcome %s: %s", id, a.Outcome, a.Hash)
+		case a.Outcome != "":
+			return fmt.Errorf("NOT PAID: transaction %s is %s: %s%s", id, a.Outcome, a.Why, a.Hash)
 		}
 		time.Sleep(2 * time.Second)
 	}
@@ -92,8 +94,7 @@ func pay(in *invoice) error {
 
 // answer has what is needed of a node's answers, also of one that says no.
 type answer struct {
-	ID, Fate, Why, Hash, Detail string
-	Failed                      bool
+	ID, Fate, Outcome, Why, Hash, Detail string
 }
 
 var (

@@ -43,7 +43,7 @@ func theLastStateIsLoaded(t *testing.T, f Fixture) {
 	in, other := f.accept(t, "k", 1), f.accept(t, "other", 2)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID), slot(1, &other.ID)}})
 	placed := pending.Change{
-		Index: 0, Status: pending.InBlock, Hash: "0a", Block: chain.Block{Number: 3, Hash: "b3"}, Failed: true, Why: "a reason", Waits: "for something",
+		Index: 0, Status: pending.InBlock, Hash: "0a", Block: chain.Block{Number: 3, Hash: "b3"}, Effect: chain.Effect{Kind: chain.EffectPartly, Why: "a part of it: 1"}, Why: "a reason", Waits: "for something",
 	}
 	f.write(t, pending.Batch{Changes: []pending.Change{placed, {Index: 1, Status: pending.Ready, Hash: "1a"}}})
 	placed.Why = ""
@@ -154,7 +154,7 @@ func aLateSaveSaysNothing(t *testing.T, f Fixture) {
 
 func final(index uint64, status pending.Status, fate pending.Fate) pending.Change {
 	return pending.Change{
-		Index: index, Status: status, Intent: fate, Hash: attempt(index, "a").Hash, Block: chain.Block{Number: 3, Hash: "b3"},
+		Index: index, Status: status, Intent: fate, Hash: attempt(index, "a").Hash, Block: chain.Block{Number: 3, Hash: "b3"}, Effect: chain.EffectOf(false),
 	}
 }
 

@@ -51,6 +51,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"BigCalls":                    bigCalls,
 		"AttemptsAreAdded":            attemptsAreAdded,
 		"LateAttempts":                lateAttempts,
+		"WhatWearsOutIsKept":          whatWearsOutIsKept,
 		"ALateSaveSaysNothing":        aLateSaveSaysNothing,
 		"FinalOnesAreLeftOut":         finalOnesAreLeftOut,
 		"TheAgeOfAState":              theAgeOfAState,

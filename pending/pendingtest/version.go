@@ -121,7 +121,7 @@ func (l *life) step(t *testing.T) string {
 		l.write(t, pending.Batch{Attempts: []pending.Slot{{Index: *r.Index, Before: l.attempts(t, *r.Index), Attempts: []chain.Signed{attempt(*r.Index, fmt.Sprint(l.rng.Uint64()))}}}})
 		return "another attempt"
 	case 1:
-		change = pending.Change{Index: *r.Index, Hash: "h", Status: pending.Finalized, Block: block, Intent: pending.Done, Failed: l.rng.IntN(2) == 0, Witnesses: [2]string{"a", "b"}}
+		change = pending.Change{Index: *r.Index, Hash: "h", Status: pending.Finalized, Block: block, Intent: pending.Done, Effect: chain.Effect{Kind: chain.EffectKind(l.rng.IntN(4))}, Witnesses: [2]string{"a", "b"}}
 	case 2:
 		change = pending.Change{Index: *r.Index, Status: pending.Usurped, Block: block, Intent: []pending.Fate{pending.Again, pending.Rejected, pending.Cancelled}[l.rng.IntN(3)], Witnesses: [2]string{"a", "b"}}
 	case 3:
@@ -169,14 +169,16 @@ func whatIsTold(t *testing.T, f Fixture) {
 	}
 	change := func(c pending.Change) { f.write(t, pending.Batch{Changes: []pending.Change{c}}) }
 	in := func(index uint64, block string) pending.Change {
-		return pending.Change{Index: index, Hash: "h", Status: pending.InBlock, Block: chain.Block{Number: 9, Hash: chain.Hash(block)}}
+		return pending.Change{Index: index, Hash: "h", Status: pending.InBlock, Block: chain.Block{Number: 9, Hash: chain.Hash(block)}, Effect: chain.EffectOf(false)}
 	}
 	ended := func(c pending.Change, status pending.Status, fate pending.Fate) pending.Change {
 		c.Status, c.Intent, c.Witnesses = status, fate, [2]string{"a", "b"}
 		return c
 	}
 	failed := in(0, "c")
-	failed.Failed = true
+	failed.Effect = chain.EffectOf(true)
+	partly, untold := in(0, "c"), in(0, "c")
+	partly.Effect, untold.Effect = chain.Effect{Kind: chain.EffectPartly, Why: "B"}, chain.Effect{}
 	for _, s := range []struct {
 		does func()
 		want string
@@ -193,11 +195,13 @@ func whatIsTold(t *testing.T, f Fixture) {
 		{func() { change(in(0, "b")) }, "[paid 12 rewound open b]"},
 		{func() { change(ended(in(0, "b"), pending.Finalized, pending.Done)) }, "[paid 13 final succeeded b]"},
 		{func() { change(ended(failed, pending.Finalized, pending.Done)) }, "[paid 14 final reverted c]"},
-		{func() { change(ended(in(0, "f"), pending.Usurped, pending.Again)) }, "[paid 15 rewound open]"},
-		{func() { f.write(t, pending.Batch{New: []pending.Slot{slot(1, onlyOf(names))}}) }, "[paid 16 nonce open]"},
-		{func() { change(in(1, "a")) }, "[paid 17 in_block open a]"},
-		{func() { change(ended(in(1, "f"), pending.Usurped, pending.Again)) }, "[paid 18 retracted open]"},
-		{func() { f.cancel(t, *onlyOf(names)); f.cancel(t, *onlyOf(names)) }, "[paid 19 final cancelled]"},
+		{func() { change(ended(partly, pending.Finalized, pending.Done)) }, "[paid 15 final partly c]"},
+		{func() { change(ended(untold, pending.Finalized, pending.Done)) }, "[paid 16 final unknown c]"},
+		{func() { change(ended(in(0, "f"), pending.Usurped, pending.Again)) }, "[paid 17 rewound open]"},
+		{func() { f.write(t, pending.Batch{New: []pending.Slot{slot(1, onlyOf(names))}}) }, "[paid 18 nonce open]"},
+		{func() { change(in(1, "a")) }, "[paid 19 in_block open a]"},
+		{func() { change(ended(in(1, "f"), pending.Usurped, pending.Again)) }, "[paid 20 retracted open]"},
+		{func() { f.cancel(t, *onlyOf(names)); f.cancel(t, *onlyOf(names)) }, "[paid 21 final cancelled]"},
 		{func() { f.write(t, pending.Batch{New: []pending.Slot{slot(2, accept("void", 2))}}) }, "[void 1 accepted open][void 2 nonce open]"},
 		{func() { c := in(2, ""); c.Status, c.Why = pending.Ready, "no"; change(c) }, ""},
 		{func() { change(ended(in(2, "d"), pending.Usurped, pending.Rejected)) }, "[void 4 rejected rejected d no]"},

@@ -221,7 +221,7 @@ const (
 		SELECT coalesce(extract(epoch FROM pg_catalog.min(due_at) - statement_timestamp()), 0)::float8 FROM conch.hook_waits
 		 WHERE hook = $1 AND dead_at IS NULL AND due_at > statement_timestamp()`
 
-	eventsNamed = `SELECT 0::bigint, e.id, e.at, e.chain, e.account, e.intent, e.version, e.kind, e.fate, e.nonce, e.hash, e.block_hash, e.block_number, e.failed, e.why, ''
+	eventsNamed = `SELECT 0::bigint, e.id, e.at, e.chain, e.account, e.intent, e.version, e.kind, e.fate, e.nonce, e.hash, e.block_hash, e.block_number, e.effect, e.why, ''
 		  FROM conch.pending_events e WHERE e.id = ANY ($1)`
 
 	// An intent's key never changes, so each look finds the same.

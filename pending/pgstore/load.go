@@ -62,8 +62,8 @@ func withAttempts(rows string) string {
 	return `
 		SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false), i.value,
 		       i.speed, i.max_fee, coalesce(i.last_block, 0), coalesce(i.late, false), coalesce(i.left, '0'),
-		       t.hash, t.state, t.block_hash, coalesce(t.block_number, 0), t.failed, t.waits, extract(epoch FROM clock_timestamp() - t.updated_at)::float8,
-		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
+		       t.hash, t.state, t.block_hash, coalesce(t.block_number, 0), coalesce(t.effect, 'unknown'), t.waits, extract(epoch FROM clock_timestamp() - t.updated_at)::float8,
+		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler, coalesce(a.until, 0), coalesce(a.version, '')
 		  FROM (` + rows + `) t
 		  CROSS JOIN LATERAL (SELECT * FROM conch.pending_attempts
 		         WHERE chain = $1 AND account = $2 AND nonce = t.nonce OFFSET 0) a
@@ -141,30 +141,33 @@ func (s *Store) Slots(ctx context.Context, account chain.Account, first, last ui
 
 // slots reads rows of attempts, ordered by nonce, into slots.
 func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error) {
-	var nonce, since, number, gas int64
+	var nonce, since, number, gas, until int64
 	var intent pgtype.UUID
-	var final, cancel, failed, filler bool
+	var final, cancel, filler bool
 	var last, block, hash, signed []byte
-	var state, waits string
+	var state, effect, waits, version string
 	var age float64
 	var value, most, tip pgtype.Numeric
 	var how terms
 	var late bool
 	var left time.Duration
 	columns := []any{
-		&nonce, &intent, &since, &final, &cancel, &value, &how.speed, &how.most, &how.last, &late, &left, &last, &state, &block, &number, &failed, &waits, &age,
-		&hash, &signed, &most, &tip, &gas, &filler,
+		&nonce, &intent, &since, &final, &cancel, &value, &how.speed, &how.most, &how.last, &late, &left, &last, &state, &block, &number, &effect, &waits, &age,
+		&hash, &signed, &most, &tip, &gas, &filler, &until, &version,
 	}
 	_, err = pgx.ForEachRow(rows, columns, func() error {
 		if len(all) == 0 || all[len(all)-1].Index != uint64(nonce) {
 			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Final: final, Cancel: cancel, Value: integer(value), Age: seconds(age)}
 			one.Last = pending.Change{
-				Index: one.Index, Hash: chain.Hash(last), Block: chain.Block{Number: uint64(number), Hash: chain.Hash(block)}, Failed: failed, Waits: waits,
+				Index: one.Index, Hash: chain.Hash(last), Block: chain.Block{Number: uint64(number), Hash: chain.Hash(block)}, Waits: waits,
 			}
-			if err := one.Last.Status.UnmarshalText([]byte(state)); err != nil {
+			err := one.Last.Status.UnmarshalText([]byte(state))
+			if err != nil {
 				return err
 			}
-			var err error
+			if one.Last.Effect, err = chain.ParseEffect(effect); err != nil {
+				return err
+			}
 			one.MaxFee, one.Deadline = integer(how.most), pending.Deadline{LastBlock: uint64(how.last), Late: late, Left: left}
 			if one.Speed, err = how.how(); err != nil {
 				return err
@@ -178,7 +181,7 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 		slot.Attempts = append(slot.Attempts, chain.Signed{
 			Account: account, Index: uint64(nonce), Hash: chain.Hash(hash), Bytes: append([]byte{}, signed...),
 			Fee: chain.Fee{Max: integer(most), Tip: integer(tip)}, Gas: uint64(gas),
-			Filler: filler,
+			Filler: filler, Until: uint64(until), Version: version,
 		})
 		return nil
 	})

@@ -29,7 +29,7 @@ func records(where string, last int) string {
 }
 
 const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.token, i.created_at,
-       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed, t.witnesses, t.waits, coalesce(t.version, i.version), i.space, i.speed, i.max_fee, i.last_block, i.valid_until,
+       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.effect, t.witnesses, t.waits, coalesce(t.version, i.version), i.space, i.speed, i.max_fee, i.last_block, i.valid_until,
        t.updated_at`
 
 func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordWith(row) }
@@ -45,7 +45,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	var fate string
 	var seq int64
 	var state *string
-	var failed *bool
+	var effect *string
 	var witnesses []string
 	var waits, held *string
 	var heldBy pgtype.UUID
@@ -55,7 +55,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	var changed *time.Time
 	columns := []any{
 		&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &r.Token, &at,
-		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed,
+		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &effect,
 		&witnesses, &waits, &version, &r.Space,
 	}
 	columns = append(append(columns, how.columns()...), &changed, &heldBy, &held, &since)
@@ -71,7 +71,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	}
 	if state != nil {
 		err = errors.Join(r.Last.Status.UnmarshalText([]byte(*state)), r.Fate.UnmarshalText([]byte(fate)))
-		r.Last.Failed, r.Last.Waits = *failed, *waits
+		r.Last.Waits = *waits
 		copy(r.Last.Witnesses[:], witnesses)
 	} else {
 		err = r.Fate.UnmarshalText([]byte(fate))
@@ -87,6 +87,10 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	err = errors.Join(err, fault, how.read(&r.Intent))
 	if number != nil {
 		r.Last.Block = chain.Block{Number: uint64(*number), Hash: chain.Hash(block)}
+	}
+	if effect != nil {
+		r.Last.Effect, fault = chain.ParseEffect(*effect)
+		err = errors.Join(err, fault)
 	}
 	r.Last.Intent = r.Fate
 	return r, err

@@ -387,17 +387,17 @@ func TestWhatIsGivenBack(t *testing.T) {
 		{"cancelled without a nonce", true, nil, 0, 0},
 		{"in a block", false, []pending.Change{{Status: pending.InBlock}}, 10, 5},
 		{"in a block for long", false, []pending.Change{{Status: pending.InBlock}, {Status: pending.FinalityTimeout}}, 10, 5},
-		{"failed in a block", false, []pending.Change{{Status: pending.InBlock, Failed: true}}, 10, 5},
+		{"failed in a block", false, []pending.Change{{Status: pending.InBlock, Effect: chain.EffectOf(true)}}, 10, 5},
 		{"cancelled, not final", true, []pending.Change{{Status: pending.InBlock}}, 10, 5},
-		{"done", false, []pending.Change{{Status: pending.Finalized, Intent: pending.Done}}, 10, 5},
-		{"reverted", false, []pending.Change{{Status: pending.Finalized, Intent: pending.Done, Failed: true}}, 0, 5},
+		{"done", false, []pending.Change{{Status: pending.Finalized, Intent: pending.Done, Effect: chain.EffectOf(false)}}, 10, 5},
+		{"reverted", false, []pending.Change{{Status: pending.Finalized, Intent: pending.Done, Effect: chain.EffectOf(true)}}, 0, 5},
 		{"cancelled by a filler", true, []pending.Change{{Status: pending.Finalized, Intent: pending.Cancelled}}, 0, 5},
 		{"rejected by a filler", false, []pending.Change{{Status: pending.Finalized, Intent: pending.Rejected}}, 0, 5},
 		{"its nonce was used by another", false, []pending.Change{{Status: pending.Usurped, Intent: pending.Again}}, 10, 5},
 		{"and it was cancelled", true, []pending.Change{{Status: pending.Usurped, Intent: pending.Again}}, 0, 0},
 		{"an end that was taken back", false, []pending.Change{{Status: pending.Finalized, Intent: pending.Rejected}, {Status: pending.Retracted}}, 10, 5},
 		{"and came again", false, []pending.Change{{Status: pending.Finalized, Intent: pending.Rejected}, {Status: pending.Retracted}, {Status: pending.Finalized, Intent: pending.Rejected}}, 0, 5},
-		{"another end at once", false, []pending.Change{{Status: pending.Finalized, Intent: pending.Done, Failed: true}, {Status: pending.Finalized, Intent: pending.Done}}, 10, 5},
+		{"another end at once", false, []pending.Change{{Status: pending.Finalized, Intent: pending.Done, Effect: chain.EffectOf(true)}, {Status: pending.Finalized, Intent: pending.Done, Effect: chain.EffectOf(false)}}, 10, 5},
 	} {
 		w.t.Log(step.name)
 		run(t, w.conn, `DELETE FROM conch.pending_spent; DELETE FROM conch.pending_reserved; DELETE FROM conch.pending_returned`)

@@ -13,7 +13,7 @@ type spans struct {
 	states, fates, whys, waits, witnesses, others []string // of each kind
 	blocks                                        [][]byte
 	numbers                                       []int64
-	failed                                        []bool
+	effects                                       []string
 }
 
 // mostKinds is the most kinds in one statement. To find one the server reads those before it.
@@ -58,5 +58,5 @@ func (s *spans) add(c pending.Change) {
 	s.states, s.fates = append(s.states, c.Status.String()), append(s.fates, c.Intent.String())
 	s.whys, s.waits = append(s.whys, storable(c.Why)), append(s.waits, storable(c.Waits))
 	s.witnesses, s.others = append(s.witnesses, storable(c.Witnesses[0])), append(s.others, storable(c.Witnesses[1]))
-	s.blocks, s.numbers, s.failed = append(s.blocks, block), append(s.numbers, int64(c.Block.Number)), append(s.failed, c.Failed)
+	s.blocks, s.numbers, s.effects = append(s.blocks, block), append(s.numbers, int64(c.Block.Number)), append(s.effects, storable(c.Effect.String()))
 }

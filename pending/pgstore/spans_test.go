@@ -23,7 +23,7 @@ func TestKindsOfChanges(t *testing.T) {
 		func(c *pending.Change) { c.Block.Hash = "six" },
 		func(c *pending.Change) { c.Block = chain.Block{} },
 		func(c *pending.Change) { c.Intent = pending.Done },
-		func(c *pending.Change) { c.Failed = true },
+		func(c *pending.Change) { c.Effect = chain.EffectOf(true) },
 		func(c *pending.Change) { c.Why = "why" },
 		func(c *pending.Change) { c.Witnesses[0] = "first" },
 		func(c *pending.Change) { c.Witnesses[1] = "second" },
@@ -42,7 +42,7 @@ func TestKindsOfChanges(t *testing.T) {
 	}
 	for name, got := range map[string]int{
 		"states": len(s.states), "fates": len(s.fates), "reasons": len(s.whys), "waits": len(s.waits), "first witnesses": len(s.witnesses),
-		"second witnesses": len(s.others), "blocks": len(s.blocks), "numbers": len(s.numbers), "failed": len(s.failed),
+		"second witnesses": len(s.others), "blocks": len(s.blocks), "numbers": len(s.numbers), "effects": len(s.effects),
 	} {
 		if got != len(want) {
 			t.Errorf("there are %d %s of %d kinds", got, name, len(want))

@@ -171,15 +171,15 @@ func TestNotifications(t *testing.T) {
 	leader := fence.Token{Scope: "s", Epoch: 2, Holder: "node-1"}
 	for _, b := range []pending.Batch{
 		{New: []pending.Slot{{Index: 5, Intent: &in.ID, Attempts: []chain.Signed{signed}}}},
-		{Changes: []pending.Change{{Index: 5, Status: pending.InBlock, Hash: "\xab\xcd", Block: chain.Block{Number: 9, Hash: "\xee"}}}},
+		{Changes: []pending.Change{{Index: 5, Status: pending.InBlock, Hash: "\xab\xcd", Block: chain.Block{Number: 9, Hash: "\xee"}, Effect: chain.Effect{Kind: chain.EffectPartly, Why: "a \"name\""}}}},
 	} {
 		b.Account = pendingtest.Account
 		if err := store.Write(t.Context(), leader, b); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []struct{ channel, state, block string }{
-		{"pending_tx_new", "future", ""}, {"pending_tx_update", "in_block", "0xee"},
+	for _, want := range []struct{ channel, state, block, effect string }{
+		{"pending_tx_new", "future", "", ""}, {"pending_tx_update", "in_block", "0xee", "partly"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		heard, err := ear.WaitForNotification(ctx)
@@ -188,16 +188,16 @@ func TestNotifications(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got struct {
-			Account, Hash, State, Creator string
-			Nonce                         uint64
-			UpdatedAt                     time.Time `json:"updated_at"`
-			BlockHash                     string    `json:"block_hash"`
+			Account, Hash, State, Creator, Effect string
+			Nonce                                 uint64
+			UpdatedAt                             time.Time `json:"updated_at"`
+			BlockHash                             string    `json:"block_hash"`
 		}
 		if err := json.Unmarshal([]byte(heard.Payload), &got); err != nil {
 			t.Fatal(err)
 		}
 		if heard.Channel != want.channel || got.Account != pendingtest.Account.String() || got.Nonce != 5 || got.Hash != "0xabcd" ||
-			got.State != want.state || got.Creator != "node-1" || got.UpdatedAt.IsZero() || got.BlockHash != want.block {
+			got.State != want.state || got.Creator != "node-1" || got.UpdatedAt.IsZero() || got.BlockHash != want.block || got.Effect != want.effect {
 			t.Errorf("channel %s notified %s, want channel %s, state %s, block %q", heard.Channel, heard.Payload, want.channel, want.state, want.block)
 		}
 	}

@@ -59,7 +59,7 @@ func (t *Tail) Settled() int64 {
 }
 
 const eventsAfter = `
-	SELECT s.below, e.id, e.at, e.chain, e.account, e.intent, e.version, e.kind, e.fate, e.nonce, e.hash, e.block_hash, e.block_number, e.failed, e.why,
+	SELECT s.below, e.id, e.at, e.chain, e.account, e.intent, e.version, e.kind, e.fate, e.nonce, e.hash, e.block_hash, e.block_number, e.effect, e.why,
 	       coalesce((SELECT i.token FROM conch.intents i WHERE i.id = e.intent), (SELECT a.token FROM conch.archived_intents a WHERE a.id = e.intent), '')
 	  FROM (SELECT pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint AS below) s
 	  LEFT JOIN LATERAL (
@@ -139,20 +139,25 @@ func scanEvent(row pgx.CollectableRow, below *int64) (e Event, is bool, err erro
 	var chainID, kind, fate, why *string
 	var account, hash, block []byte
 	var intent pgtype.UUID
-	var failed *bool
-	err = row.Scan(below, &id, &at, &chainID, &account, &intent, &version, &kind, &fate, &nonce, &hash, &block, &number, &failed, &why, &token)
+	var effect *string
+	err = row.Scan(below, &id, &at, &chainID, &account, &intent, &version, &kind, &fate, &nonce, &hash, &block, &number, &effect, &why, &token)
 	if err != nil || id == nil {
 		return e, false, err
 	}
 	e = Event{ID: *id, Chain: *chainID, Token: token, Event: pending.Event{
 		Intent: intent.Bytes, Account: chain.Account(account), Version: uint64(*version), Kind: pending.Kind(*kind), At: *at,
-		Hash: chain.Hash(hash), Failed: *failed, Why: *why,
+		Hash: chain.Hash(hash), Why: *why,
 	}}
 	if nonce != nil {
 		e.Index = new(uint64(*nonce))
 	}
 	if number != nil {
 		e.Block = chain.Block{Number: uint64(*number), Hash: chain.Hash(block)}
+	}
+	if effect != nil {
+		if e.Effect, err = chain.ParseEffect(*effect); err != nil {
+			return e, true, err
+		}
 	}
 	return e, true, e.Fate.UnmarshalText([]byte(*fate))
 }

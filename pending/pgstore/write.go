@@ -114,6 +114,8 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 	hashes, signed := make([][]byte, 0, n), make([][]byte, 0, n)
 	most, tips := make([]pgtype.Numeric, 0, n), make([]pgtype.Numeric, 0, n)
 	fillers := make([]bool, 0, n)
+	var until []int64 // shorter than the others, and so NULL, on a chain whose attempts do not wear out
+	var versions []string
 	for _, slot := range slots {
 		for i, a := range slot.Attempts {
 			nonces = append(nonces, int64(slot.Index))
@@ -124,16 +126,21 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 			tips = append(tips, numeric(a.Fee.Tip))
 			gas = append(gas, int64(a.Gas))
 			fillers = append(fillers, a.Filler)
+			if a.Until != 0 || a.Version != "" || len(until) > 0 {
+				until = append(until, make([]int64, len(nonces)-len(until))...)
+				versions = append(versions, make([]string, len(nonces)-len(versions))...)
+				until[len(until)-1], versions[len(versions)-1] = int64(a.Until), a.Version
+			}
 		}
 	}
 	if len(nonces) == 0 {
 		return
 	}
 	batch.Queue(`
-		INSERT INTO conch.pending_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler)
+		INSERT INTO conch.pending_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler, until, version)
 		SELECT $1, $2, a.*
-		  FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::numeric[], $8::numeric[], $9::bigint[], $10::boolean[]) AS a`,
-		s.cfg.Chain, []byte(b.Account), nonces, numbers, hashes, signed, most, tips, gas, fillers)
+		  FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::numeric[], $8::numeric[], $9::bigint[], $10::boolean[], $11::bigint[], $12::text[]) AS a`,
+		s.cfg.Chain, []byte(b.Account), nonces, numbers, hashes, signed, most, tips, gas, fillers, until, versions)
 	if len(b.Attempts) > 0 {
 		batch.Queue(`
 			UPDATE conch.pending_transactions t SET hash = a.hash, version = t.version + 1, updated_at = clock_timestamp()
@@ -185,7 +192,7 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		of, changes = newSpans(changes)
 		batch.Queue(changesSQL, s.cfg.Chain, []byte(b.Account), t.Epoch, int64(b.Number), rules.NoWords,
 			of.firsts, of.lasts, of.kinds, of.offsets, of.lengths, notNull(of.hashes),
-			of.states, of.blocks, of.numbers, of.failed, of.fates, of.whys, of.waits, of.witnesses, of.others)
+			of.states, of.blocks, of.numbers, of.effects, of.fates, of.whys, of.waits, of.witnesses, of.others)
 	}
 }
 
@@ -206,21 +213,21 @@ const changesSQL = `
 			SELECT r.*, r.fate = 'again' OR r.fate = 'open' AND EXISTS (SELECT FROM conch.pending_transactions
 			                    WHERE chain = $1 AND account = $2 AND nonce BETWEEN r.first AND r.last AND CASE WHEN final THEN true ELSE false END) AS looks
 			  FROM (SELECT n.*, ($12::text[])[n.kind] AS state, ($13::bytea[])[n.kind] AS block, ($14::bigint[])[n.kind] AS number,
-			               ($15::boolean[])[n.kind] AS failed, ($16::text[])[n.kind] AS fate, ($17::text[])[n.kind] AS why,
+			               ($15::text[])[n.kind] AS effect, ($16::text[])[n.kind] AS fate, ($17::text[])[n.kind] AS why,
 			               ($18::text[])[n.kind] AS waits, ($19::text[])[n.kind] AS witness, ($20::text[])[n.kind] AS other
 			          FROM unnest($6::bigint[], $7::bigint[], $8::int[], $9::int[], $10::int[]) AS n(first, last, kind, place, length) OFFSET 0) r),
 		moved AS (
 			UPDATE conch.pending_transactions t
 			   SET hash = substring($11::bytea FROM c.place + c.length * (t.nonce - c.first)::int + 1 FOR c.length),
 			       state = c.state, block_hash = c.block, block_number = CASE WHEN c.block IS NOT NULL THEN c.number END,
-			       failed = c.failed, final = c.state IN ('finalized', 'usurped'), watched = c.state NOT IN ('finalized', 'usurped'),
+			       effect = CASE WHEN c.block IS NOT NULL THEN c.effect END, final = c.state IN ('finalized', 'usurped'), watched = c.state NOT IN ('finalized', 'usurped'),
 			       waits = c.waits, witnesses = CASE WHEN c.witness <> '' THEN ARRAY[c.witness, c.other] END,
 			       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp(), epoch = $3, write = $4, version = t.version + 1,
 			       stuck = t.stuck AND c.block IS NULL OR c.state = 'finality_timeout',
 			       told = CASE WHEN t.intent IS NULL THEN ''
 			                   WHEN c.fate IN ('open', 'again') AND t.final THEN 'rewound'
 			                   WHEN c.fate NOT IN ('open', 'again') THEN
-			                       CASE WHEN t.final AND t.block_hash IS NOT DISTINCT FROM c.block AND t.failed = c.failed AND t.state = c.state THEN ''
+			                       CASE WHEN t.final AND t.block_hash IS NOT DISTINCT FROM c.block AND t.effect IS NOT DISTINCT FROM CASE WHEN c.block IS NOT NULL THEN c.effect END AND t.state = c.state THEN ''
 			                            WHEN c.fate = 'rejected' THEN c.fate ELSE 'final' END
 			                   WHEN t.block_hash IS NOT NULL AND (c.block IS NULL OR c.fate = 'again') THEN 'retracted'
 			                   WHEN c.fate = 'open' AND c.block IS DISTINCT FROM t.block_hash THEN 'in_block'
@@ -234,7 +241,7 @@ const changesSQL = `
 			 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce BETWEEN c.low AND c.high
 			   AND CASE WHEN (t.epoch, t.write) < ($3, $4) THEN true ELSE false END
 			RETURNING t.nonce, t.version, t.told, c.fate, CASE WHEN c.fate = 'again' THEN c.intent ELSE t.intent END AS intent, c.final, c.why,
-			          t.hash, t.block_hash, t.block_number, t.failed),
+			          t.hash, t.block_hash, t.block_number, t.effect),
 		fated AS (
 		UPDATE conch.intents i
 		   SET fate = CASE WHEN m.fate <> 'again' THEN m.fate WHEN i.cancel THEN 'cancelled' ELSE 'open' END,
@@ -245,13 +252,13 @@ const changesSQL = `
 		  FROM moved m WHERE i.id = m.intent AND i.nonce = m.nonce AND (m.fate <> 'open' OR m.final OR m.why <> '')
 		   AND (i.fate <> m.fate AND (m.fate <> 'open' OR m.final) OR m.fate = 'open' AND m.why <> '' AND i.why <> m.why)
 		RETURNING i.id, m.version, m.fate AS said, i.fate, m.told)
-		INSERT INTO conch.pending_events (chain, account, intent, version, kind, fate, nonce, hash, block_hash, block_number, failed, why)
-		SELECT $1, $2, m.intent, m.version, m.told, m.fate, m.nonce, m.hash, m.block_hash, m.block_number, m.failed,
+		INSERT INTO conch.pending_events (chain, account, intent, version, kind, fate, nonce, hash, block_hash, block_number, effect, why)
+		SELECT $1, $2, m.intent, m.version, m.told, m.fate, m.nonce, m.hash, m.block_hash, m.block_number, m.effect,
 		       CASE WHEN m.fate <> 'rejected' THEN '' WHEN m.why <> '' THEN m.why
 		            ELSE coalesce(nullif((SELECT w.why FROM conch.intents w WHERE w.id = m.intent), ''), $5) END
 		  FROM moved m WHERE m.told <> '' AND m.fate <> 'again'
 		 UNION ALL
-		SELECT $1, $2, f.id, f.version, CASE WHEN f.fate = 'cancelled' THEN 'final' ELSE f.told END, f.fate, NULL, NULL, NULL, NULL, false, ''
+		SELECT $1, $2, f.id, f.version, CASE WHEN f.fate = 'cancelled' THEN 'final' ELSE f.told END, f.fate, NULL, NULL, NULL, NULL, NULL, ''
 		  FROM fated f WHERE f.said = 'again' AND (f.told <> '' OR f.fate = 'cancelled')`
 
 // queueFloor moves the nonce from which Load looks for slots that are not final, after the states have changed: down to

@@ -147,7 +147,7 @@ CREATE TABLE conch.pending_transactions (
     state        text NOT NULL DEFAULT 'future',
     block_hash   bytea,
     block_number bigint,
-    failed       boolean NOT NULL DEFAULT false,            -- in the chain, without effect
+    effect       text COLLATE "C",                          -- in that block: ok, failed, partly, each perhaps with what has failed, or unknown
     final        boolean NOT NULL DEFAULT false,
     since_block  bigint NOT NULL,
     creator      text NOT NULL,                             -- which leader signed first
@@ -167,7 +167,7 @@ CREATE TABLE conch.pending_attempts (
     chain      text COLLATE "C" NOT NULL,
     account    bytea NOT NULL,
     nonce      bigint NOT NULL,
-    n          int NOT NULL,                                -- 1, 2, ...: the fees rise
+    n          int NOT NULL,                                -- 1, 2, ...: the fees do not fall
     hash       bytea NOT NULL,
     signed     bytea NOT NULL,                              -- stored before they may leave
     fee_max    numeric(78, 0),
@@ -175,6 +175,8 @@ CREATE TABLE conch.pending_attempts (
     gas        bigint NOT NULL,
     filler     boolean NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    until      bigint,                                      -- the last height that takes it; NULL: any does
+    version    text,                                        -- of the chain's runtime for which it was signed; NULL: of none
     PRIMARY KEY (chain, account, nonce, n)
 );
 
@@ -259,9 +261,10 @@ DECLARE
 BEGIN
     IF few AND heard THEN
         PERFORM pg_notify(TG_ARGV[0], format(
-            '{"chain":%s,"account":"0x%s","nonce":%s,"hash":"0x%s","state":"%s","creator":%s,"updated_at":%s,"block_hash":%s}',
+            '{"chain":%s,"account":"0x%s","nonce":%s,"hash":"0x%s","state":"%s","creator":%s,"updated_at":%s,"block_hash":%s,"effect":%s}',
             to_json(f.chain), encode(f.account, 'hex'), f.nonce, encode(f.hash, 'hex'), f.state, to_json(f.creator),
-            to_json(f.updated_at), coalesce('"0x' || encode(f.block_hash, 'hex') || '"', 'null')))
+            to_json(f.updated_at), coalesce('"0x' || encode(f.block_hash, 'hex') || '"', 'null'),
+            coalesce('"' || split_part(f.effect, ':', 1) || '"', 'null')))
            FROM fresh f;
     END IF;
     FOR n IN SELECT f.chain, f.account, min(f.nonce) AS low, max(f.nonce) AS high, count(*) AS many, max(f.updated_at) AS at,
@@ -324,7 +327,7 @@ CREATE TABLE conch.pending_events (
     hash         bytea,
     block_hash   bytea,
     block_number bigint,
-    failed       boolean NOT NULL DEFAULT false,
+    effect       text COLLATE "C",
     why          text NOT NULL DEFAULT ''
 );
 
@@ -563,7 +566,7 @@ BEGIN
     END IF;
     WITH told AS (
         SELECT DISTINCT ON (f.intent) f.intent,
-               CASE WHEN f.kind = 'rewound' OR f.fate = 'done' AND NOT f.failed THEN 0 WHEN f.nonce IS NULL THEN 2 ELSE 1 END AS back
+               CASE WHEN f.kind = 'rewound' OR f.fate = 'done' AND split_part(f.effect, ':', 1) IS DISTINCT FROM 'failed' THEN 0 WHEN f.nonce IS NULL THEN 2 ELSE 1 END AS back
           FROM fresh f WHERE f.kind IN ('final', 'rejected', 'rewound') ORDER BY f.intent, f.version DESC),
     moved AS (
         UPDATE conch.pending_reserved r SET returned = t.back FROM told t JOIN conch.pending_reserved was ON was.intent = t.intent
@@ -642,12 +645,12 @@ BEGIN
     END LOOP;
     WITH gone AS (DELETE FROM conch.pending_attempts a
          WHERE a.chain = pending_archive.chain AND a.account = pending_archive.account AND a.nonce = ANY (nonces) RETURNING a.*)
-    INSERT INTO conch.archived_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler, created_at)
-    SELECT g.chain, g.account, g.nonce, g.n, g.hash, g.signed, g.fee_max, g.fee_tip, g.gas, g.filler, g.created_at FROM gone g;
+    INSERT INTO conch.archived_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler, created_at, until, version)
+    SELECT g.chain, g.account, g.nonce, g.n, g.hash, g.signed, g.fee_max, g.fee_tip, g.gas, g.filler, g.created_at, g.until, g.version FROM gone g;
     WITH gone AS (DELETE FROM conch.pending_transactions t
          WHERE t.chain = pending_archive.chain AND t.account = pending_archive.account AND t.nonce = ANY (nonces) RETURNING t.*)
-    INSERT INTO conch.archived_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, failed, final, since_block, creator, created_at, updated_at, witnesses, waits, version)
-    SELECT g.chain, g.account, g.nonce, g.intent, g.hash, g.watched, g.state, g.block_hash, g.block_number, g.failed, g.final, g.since_block, g.creator, g.created_at, g.updated_at, g.witnesses, g.waits, g.version FROM gone g;
+    INSERT INTO conch.archived_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, effect, final, since_block, creator, created_at, updated_at, witnesses, waits, version)
+    SELECT g.chain, g.account, g.nonce, g.intent, g.hash, g.watched, g.state, g.block_hash, g.block_number, g.effect, g.final, g.since_block, g.creator, g.created_at, g.updated_at, g.witnesses, g.waits, g.version FROM gone g;
     WITH gone AS (DELETE FROM conch.intents i WHERE i.id = ANY (ids) RETURNING i.*)
     INSERT INTO conch.archived_intents (id, seq, chain, account, space, idempotency_key, to_account, value, data, gas, creator, token, created_at, last_block, valid_until, speed, max_fee, nonce, fate, why, cancel, version)
     SELECT g.id, g.seq, g.chain, g.account, g.space, g.idempotency_key, g.to_account, g.value, g.data, g.gas, g.creator, g.token, g.created_at, g.last_block, g.valid_until, g.speed, g.max_fee, g.nonce, g.fate, g.why, g.cancel, g.version FROM gone g;

@@ -117,7 +117,7 @@ func TestNewsOfTransactions(t *testing.T) {
 		case <-tick.C:
 			told++
 			n.mu.Lock()
-			n.tell(said("transaction", entry{"id": txID(45), "version": told, "fate": "done", "event": "final"}))
+			n.tell(n.said("transaction", entry{"id": txID(45), "version": told, "fate": "done", "event": "final"}))
 			n.mu.Unlock()
 		case <-end:
 			more = false

@@ -256,7 +256,7 @@ func (w *work) tellQueue(name string) {
 	for _, q := range w.queues() {
 		if q["queue"] == name {
 			q["as_of"] = moment(0)
-			w.node.tell(said("job", q))
+			w.node.tell(w.node.said("job", q))
 		}
 	}
 }

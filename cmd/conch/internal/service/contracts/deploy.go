@@ -118,7 +118,7 @@ type sentTransaction struct {
 	Fate    string  `json:"fate"`
 	Why     string  `json:"why"`
 	Nonce   *uint64 `json:"nonce"`
-	Failed  bool    `json:"failed"`
+	Outcome string  `json:"outcome"`
 }
 
 func (a *shell) deploys(ctx context.Context, c *cli.Client, d *deployment, creation []byte, key string) error {
@@ -146,8 +146,8 @@ func (a *shell) created(d *deployment, tx sentTransaction) error {
 		return fmt.Errorf("the contract was not created: its transaction was %s: %s", tx.Fate, cli.OrDash(tx.Why))
 	}
 	creator, err := chain.ParseHex(tx.Address)
-	if tx.Failed || tx.Nonce == nil || err != nil {
-		return fmt.Errorf("the contract was not created: the transaction %s is in the chain and had no effect", tx.ID)
+	if tx.Outcome != "succeeded" || tx.Nonce == nil || err != nil {
+		return fmt.Errorf("the contract was not created: the transaction %s is in the chain, and has %s", tx.ID, tx.Outcome)
 	}
 	d.Address = evm.AddressOf(ledger.Account(creator), *tx.Nonce)
 	if a.JSON {

@@ -55,7 +55,7 @@ func newFakeStore() *fakeStore {
 		first: {
 			Intent: pending.Intent{ID: first, Account: payerAccount.Address, Key: "k", Call: chain.Call{Value: big.NewInt(5)}, Creator: "node-1", Token: "others", Created: time.Unix(1, 0)},
 			Fate:   pending.Done, Index: &nonce, Version: 9, Place: 48, Changed: time.Unix(7, 0),
-			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Witnesses: [2]string{"https://a", "https://b"}},
+			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Effect: chain.EffectOf(false), Witnesses: [2]string{"https://a", "https://b"}},
 		},
 		second: {
 			Intent: pending.Intent{ID: second, Account: payerAccount.Address, Token: "ops", Created: time.Unix(2, 0)}, Version: 1,
@@ -64,7 +64,7 @@ func newFakeStore() *fakeStore {
 		third: {
 			Intent: pending.Intent{ID: third, Account: payerAccount.Address, Call: chain.Call{Data: []byte{1}, Gas: 70_000}, Created: time.Unix(3, 0)},
 			Fate:   pending.Done, Index: &nonce, Version: 4,
-			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Failed: true},
+			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Effect: chain.EffectOf(true)},
 		},
 	}}
 }
@@ -268,7 +268,7 @@ var transactionAnswers = []exchange{
 	{Name: "too many callers", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 	{Name: "the database hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
 
-	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","version":9,"account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","outcome":"succeeded","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z","changed_at":"1970-01-01T00:00:07Z","speed":"normal","receipt":{"status":"succeeded","gas_used":21000,"effective_gas_price":"7","fee":"147000","contract_address":null,"logs":[],"logs_cut":false,"log_count":0,"witnesses":["https://a","https://b"]},"attempts":[{"hash":"0xaa","nonce":3,"max_fee":"9","max_tip":"1","gas":30000,"filler":false,"signed_at":"1970-01-01T00:00:05Z","in_block":false},{"hash":"0xab","nonce":3,"max_fee":"12","max_tip":null,"gas":30000,"filler":false,"signed_at":"1970-01-01T00:00:06Z","in_block":true}]}`},
+	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","version":9,"account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","outcome":"succeeded","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"effect":"ok","creator":"node-1","created_at":"1970-01-01T00:00:01Z","changed_at":"1970-01-01T00:00:07Z","speed":"normal","receipt":{"status":"succeeded","gas_used":21000,"effective_gas_price":"7","fee":"147000","contract_address":null,"logs":[],"logs_cut":false,"log_count":0,"witnesses":["https://a","https://b"]},"attempts":[{"hash":"0xaa","nonce":3,"max_fee":"9","max_tip":"1","gas":30000,"filler":false,"signed_at":"1970-01-01T00:00:05Z","in_block":false},{"hash":"0xab","nonce":3,"max_fee":"12","max_tip":null,"gas":30000,"filler":false,"signed_at":"1970-01-01T00:00:06Z","in_block":true}]}`},
 	{Name: "one in a block, of which no endpoint can say", Given: func(w *world) { w.receipts.err = errors.New("a\x1b[2J is away") }, Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `"receipt":null,"receipt_unknown":"a\\u001b[2J is away","attempts":[{`},
 	{Name: "one with a contract and logs", Given: (*world).hasLogs, Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `"contract_address":"0x0202020202020202020202020202020202020202","logs":[{"address":"0x03","topics":["0x04"],"data":"0x05"}],"logs_cut":false,"log_count":1`},
 	{Name: "one with more logs than are shown", Given: (*world).hasManyLogs, Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `"logs":[],"logs_cut":true,"log_count":2`},

@@ -74,7 +74,7 @@ func (c calls) Lost(ctx context.Context, id string) (is bool, why string, err er
 		why = "had no nonce when its last block came"
 	case r.Fate == pending.Rejected:
 		why = "was rejected: " + r.Why
-	case r.Fate == pending.Done && r.Last.Failed:
+	case r.Fate == pending.Done && r.Last.Effect.Failed():
 		why = "had no effect: the chain ended its call with an error"
 	default:
 		return false, "", nil

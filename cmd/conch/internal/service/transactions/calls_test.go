@@ -104,8 +104,8 @@ func TestWhatBecomesOfCalls(t *testing.T) {
 		ids[key] = q.accept(key, byte(i))
 	}
 	block := chain.Block{Number: 7, Hash: "b"}
-	q.slot(0, ids["done"], pending.Change{Status: pending.Finalized, Block: block, Intent: pending.Done})
-	q.slot(1, ids["failed"], pending.Change{Status: pending.Finalized, Block: block, Intent: pending.Done, Failed: true})
+	q.slot(0, ids["done"], pending.Change{Status: pending.Finalized, Block: block, Intent: pending.Done, Effect: chain.EffectOf(false)})
+	q.slot(1, ids["failed"], pending.Change{Status: pending.Finalized, Block: block, Intent: pending.Done, Effect: chain.EffectOf(true)})
 	q.slot(2, ids["included"], pending.Change{Status: pending.InBlock, Block: block})
 	q.slot(3, ids["late"], pending.Change{Status: pending.FinalityTimeout, Block: block})
 	q.slot(4, ids["signed"], pending.Change{Status: pending.Ready, Waits: "fees"})
@@ -164,8 +164,8 @@ func TestAServiceHearsOfWhatIsLost(t *testing.T) {
 		ids[key] = q.accept(key, byte(i))
 	}
 	block := chain.Block{Number: 7, Hash: "b"}
-	q.slot(0, ids["done"], pending.Change{Status: pending.Finalized, Block: block, Intent: pending.Done})
-	q.slot(1, ids["failed"], pending.Change{Status: pending.Finalized, Block: block, Intent: pending.Done, Failed: true})
+	q.slot(0, ids["done"], pending.Change{Status: pending.Finalized, Block: block, Intent: pending.Done, Effect: chain.EffectOf(false)})
+	q.slot(1, ids["failed"], pending.Change{Status: pending.Finalized, Block: block, Intent: pending.Done, Effect: chain.EffectOf(true)})
 	q.slot(2, ids["cancelling"], pending.Change{Status: pending.InBlock, Block: block})
 	q.write(pending.Batch{Rejects: []pending.Hold{{Intent: testID(ids["rejected"])}}, Expired: []pending.ID{testID(ids["expired"])}})
 	for _, key := range []string{"cancelled", "cancelling"} { // that with a nonce has not ended before its filler is final

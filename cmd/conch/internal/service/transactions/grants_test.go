@@ -223,7 +223,7 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 		t.Fatalf("with all grants: got errors %v, want none", failed)
 	}
 	needs := maps.Clone(needs)
-	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent", "epoch", "write", "witnesses", "waits", "told", "stuck"} {
+	for _, column := range []string{"state", "block_hash", "block_number", "effect", "final", "watched", "intent", "epoch", "write", "witnesses", "waits", "told", "stuck"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_transactions"] = "change"
 	}
 	for _, column := range []string{"chain", "account", "nonce", "hash"} {

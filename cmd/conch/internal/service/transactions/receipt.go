@@ -46,7 +46,7 @@ type witnessed struct {
 // asked each time for the very block that the row names, so nothing that happened in another block is shown.
 func newReceipts(ask func(ctx context.Context, c Chain, in chain.Inclusion) (chain.Receipt, error)) *findings[witnessed] {
 	return newFindings(func(ctx context.Context, a Account, r pending.Record) (found finding[witnessed]) {
-		in := chain.Inclusion{Account: r.Account, Index: *r.Index, Hash: r.Last.Hash, Block: r.Last.Block, Failed: r.Last.Failed}
+		in := chain.Inclusion{Account: r.Account, Index: *r.Index, Hash: r.Last.Hash, Block: r.Last.Block, Effect: r.Last.Effect}
 		receipt, err := ask(ctx, a.Chain, in)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
@@ -63,7 +63,7 @@ func newReceipts(ask func(ctx context.Context, c Chain, in chain.Inclusion) (cha
 // showReceipt returns a receipt as it is shown, and about how many bytes it takes.
 func showReceipt(r chain.Receipt) (out *Receipt, bytes int) {
 	out = &Receipt{
-		Status: pending.Record{Fate: pending.Done, Last: pending.Change{Failed: r.Failed}}.Outcome(), GasUsed: r.GasUsed, GasPrice: r.GasPrice.String(),
+		Status: pending.Record{Fate: pending.Done, Last: pending.Change{Effect: r.Effect}}.Outcome(), GasUsed: r.GasUsed, GasPrice: r.GasPrice.String(),
 		Fee: r.Fee().String(), Logs: []Log{}, LogsCut: len(r.Logs) < r.AllLogs, LogCount: r.AllLogs, Witnesses: r.By[:],
 	}
 	if r.Created != "" {

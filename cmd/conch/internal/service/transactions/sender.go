@@ -173,6 +173,7 @@ var meaning = map[pending.Cause]string{
 	pending.Disagree:   "what one endpoint calls final, another one contradicts, or the same one when asked anew: the transaction does not end until they agree",
 	pending.Unproven:   "the transaction that used a nonce cannot be proven from its bytes: nothing is concluded from it, and it is looked up again",
 	pending.Consumed:   "the chain counts a nonce as used, and no transaction has used it: its transaction gets another nonce",
+	pending.Untold:     "a transaction is final, and no endpoint can say any more what it has done: its outcome is unknown",
 }
 
 // remedy says what to do about an alarm, in the words of docs/transactions.md.

@@ -49,6 +49,8 @@ func (t Transaction) verdict() error {
 		return fmt.Errorf("the transaction was %s", t.Fate)
 	case t.Failed:
 		return fmt.Errorf("the transaction is in the chain and had no effect: its call failed: %s", cmp.Or(t.reverted(), "the node does not say why"))
+	case t.Outcome != nil && *t.Outcome != pending.Succeeded:
+		return fmt.Errorf("the transaction is in the chain, and its effect is %s", text(t.Effect))
 	}
 	return nil
 }
@@ -67,8 +69,8 @@ func (t Transaction) reverted() string {
 // line describes the state of a transaction.
 func (t Transaction) line() string {
 	text := t.Fate
-	if t.Outcome != nil && *t.Outcome == pending.Reverted {
-		text += " " + pending.Reverted
+	if t.Fate == pending.Done.String() && t.Outcome != nil && *t.Outcome != pending.Succeeded {
+		text += " " + *t.Outcome
 	}
 	if t.State != nil {
 		text += " " + *t.State

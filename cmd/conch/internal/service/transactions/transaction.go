@@ -46,6 +46,7 @@ type Transaction struct {
 	Block      *BlockName `json:"block"`
 	Witnesses  []string   `json:"witnesses"` // null until it is final
 	Failed     bool       `json:"failed"`
+	Effect     *string    `json:"effect"` // null until it is in a block
 	Creator    string     `json:"creator"`
 	CreatedAt  time.Time  `json:"created_at"`
 	ChangedAt  *time.Time `json:"changed_at"` // when its state was last stored; null until it has a nonce

@@ -147,7 +147,7 @@ func (ts *transactions) show(id string, r pending.Record) Transaction {
 	t := Transaction{
 		ID: idText(r.ID), Version: r.Version, Account: ts.accounts.nameOf(accountID{id, r.Account}), Chain: id, Address: r.Account.String(),
 		Value: "0", Data: "0x" + hex.EncodeToString(r.Call.Data), Gas: r.Call.Gas, Key: r.Key, Fate: r.Standing(), Why: r.Why,
-		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(), Said: saidOf(r.Intent), record: r,
+		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Effect.Failed(), Creator: r.Creator, CreatedAt: r.Created.UTC(), Said: saidOf(r.Intent), record: r,
 	}
 	if outcome := r.Outcome(); outcome != "" {
 		t.Outcome = &outcome
@@ -168,7 +168,7 @@ func (ts *transactions) show(id string, r pending.Record) Transaction {
 		t.Hash = new(r.Last.Hash.String())
 	}
 	if r.Last.Block.Hash != "" {
-		t.Block = &BlockName{Number: r.Last.Block.Number, Hash: r.Last.Block.Hash.String()}
+		t.Block, t.Effect = &BlockName{Number: r.Last.Block.Number, Hash: r.Last.Block.Hash.String()}, new(r.Last.Effect.String())
 	}
 	return t
 }

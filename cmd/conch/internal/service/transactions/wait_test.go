@@ -23,7 +23,7 @@ func (w *world) becomes(id string, change func(*pending.Record), kind pending.Ki
 	w.store.kept[r.ID] = r
 	w.store.mu.Unlock()
 	w.api.news.pass(payerAccount.Chain.ID(), pending.Event{
-		Intent: r.ID, Account: r.Account, Version: r.Version, Kind: kind, Fate: r.Fate, Index: r.Index, Block: r.Last.Block, Failed: r.Last.Failed,
+		Intent: r.ID, Account: r.Account, Version: r.Version, Kind: kind, Fate: r.Fate, Index: r.Index, Block: r.Last.Block, Effect: r.Last.Effect,
 	}, r.Token, false)
 }
 
@@ -37,7 +37,7 @@ func TestAWaitEndsWithWhatItWaitsFor(t *testing.T) {
 		r.Last.Status, r.Last.Block = pending.InBlock, chain.Block{Number: 9, Hash: "b"}
 	}
 	rejected := func(r *pending.Record) { r.Fate = pending.Rejected }
-	done := func(r *pending.Record) { inBlock(r); r.Fate = pending.Done }
+	done := func(r *pending.Record) { inBlock(r); r.Fate, r.Last.Effect = pending.Done, chain.EffectOf(false) }
 	nothing := func(*pending.Record) {}
 	for _, c := range []struct {
 		name, query string
