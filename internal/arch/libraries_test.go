@@ -45,9 +45,10 @@ var libraries = []library{
 	{prefix: "github.com/netresearch/go-cron", rooms: []string{"schedule/zone"}, travels: true, root: true},
 	{prefix: "github.com/go-co-op/gocron", rooms: []string{"examples/gocron"}},
 	{prefix: "github.com/riverqueue", rooms: []string{"schedule/riverq"}},
+	// As a judge of package prolog's reader and of its speed: nothing of it is in the program.
+	{prefix: "github.com/axone-protocol/prolog", tests: true},
 
 	// Planned: nothing imports these yet, and some of their rooms are planned too.
-	{prefix: "github.com/ichiban/prolog", rooms: []string{"txlog/prolog"}},
 	{prefix: "github.com/chromedp", tests: true},
 }
 
