@@ -95,8 +95,8 @@ var bombs = []string{
 	`X = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", append(Y, Z, X), append(V, W, Z), append(A, B, W), append(C, D, B), append(E, F, D), append(G, H, F), fail`,
 }
 
-// Any goal ends with a fault or a result, and needs no more than its share of memory; no process dies of it (V3). Seen red: with a copy, a comparison or a printing that
-// spends nothing, the goal of a term that is doubled forty times does not end.
+// Any goal ends with a fault or a result, and needs no more than its share of memory; no process dies of it (V3). Seen red: with a search for
+// variables that spends nothing, ground/1 of a term that is doubled forty times did not end.
 func TestBombs(t *testing.T) {
 	t.Parallel()
 	s := loaded(t, ground)

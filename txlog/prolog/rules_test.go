@@ -32,7 +32,7 @@ func TestLoops(t *testing.T) {
 }
 
 // The trap of V5: a diff names clauses by what is equal everywhere, and an iteration is over the clauses that there were when it began.
-// Seen red: with iterators that hold a place or a rank rather than the clause, it was [13,2,3].
+// Libraries that remove by a place and a running count have [13,2,3].
 func TestTheTrap(t *testing.T) {
 	t.Parallel()
 	s := loaded(t, "p(1).\np(2).\np(3).\n")
@@ -105,8 +105,8 @@ m(3).
 	}
 }
 
-// fail-is-empty: what fails, throws or is over its budget changes nothing, whatever it has done before (V3, V4). Seen red: with a diff that is made before the
-// goal has ended.
+// fail-is-empty: what fails, throws or is over its budget changes nothing, whatever it has done before (V3, V4). Seen red: with a goal without a solution
+// that counts as one.
 func TestAFailureIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := loaded(t, "p(1).\nloop :- loop.\n")
@@ -176,7 +176,8 @@ func TestAPredicateStays(t *testing.T) {
 	}
 }
 
-// snapshot-iterators: a call sees the clauses that there were when it began.
+// snapshot-iterators: a call sees the clauses that there were when it began. Seen red: with a clause that is known by its rank, retract/1 took out one that had
+// the rank of another.
 func TestACallSeesTheClausesOfItsBeginning(t *testing.T) {
 	t.Parallel()
 	for goal, want := range map[string]string{
@@ -218,7 +219,7 @@ func TestThereIsNoWorld(t *testing.T) {
 	}
 }
 
-// query-changes-nothing: what would is an error that says what to do, never a change that is lost.
+// query-changes-nothing: what would is an error that says what to do, never a change that is lost. Seen red: without the look at what may change.
 func TestAQueryChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := loaded(t, "p(1).\n")
@@ -233,7 +234,7 @@ func TestAQueryChangesNothing(t *testing.T) {
 	}
 }
 
-// stored-is-small: a clause that is stored has limits, and no infinite term comes into one.
+// stored-is-small: a clause that is stored has limits, and no infinite term comes into one. Seen red: with limits a thousand times as large.
 func TestWhatIsStoredIsSmall(t *testing.T) {
 	t.Parallel()
 	s := loaded(t, "deep(0, a) :- !.\ndeep(N, f(T, b)) :- M is N - 1, deep(M, T).\ntwice(0, a) :- !.\ntwice(N, f(T, T)) :- M is N - 1, twice(M, T).\n")
