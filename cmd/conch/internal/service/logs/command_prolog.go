@@ -187,7 +187,7 @@ func (a *shell) listing() *cobra.Command {
 		case a.JSON:
 			return a.Document(raw)
 		case json.Unmarshal([]byte(read.Answer), &text) != nil:
-			return c.Stranger()
+			return a.Line("%s", read.Answer)
 		}
 		for _, line := range slices.Collect(strings.Lines(text.Text)) {
 			if err := a.Line("%s", strings.TrimSuffix(line, "\n")); err != nil {
