@@ -76,7 +76,8 @@
 //     news for all.
 //   - [github.com/conchhq/conch/txlog]: the words of a log that every node copies and
 //     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine,
-//     a store of keys and values, which also says how to write another one.
+//     a store of keys and values, which also says how to write another one;
+//     [github.com/conchhq/conch/txlog/prolog], a module of its own: an ontology, whose goals are goals of Prolog.
 //     [github.com/conchhq/conch/txlog/quorum], a module of its own: one log on one node, where a
 //     majority of named members says which entry is the next;
 //     [github.com/conchhq/conch/txlog/founding]: what nodes say to each other when they make one.

@@ -7,6 +7,7 @@ package txlog
 type Budget struct {
 	left int
 	over bool
+	why  func() string
 }
 
 // NewBudget returns a budget of so many steps.
@@ -23,4 +24,28 @@ func (b *Budget) Spend(steps int) {
 	default:
 		b.left -= max(steps, 0)
 	}
+}
+
+// Explain has a state machine say where the steps have gone, once there are none left: a few words, which the goal's fault or the query's error ends with. It
+// is called by Run or Ask, at most once.
+func (b *Budget) Explain(why func() string) {
+	if b != nil {
+		b.why = why
+	}
+}
+
+// explained returns a text with what the state machine says of its steps.
+func (b *Budget) explained(text string) (whole string) {
+	if b.why == nil {
+		return text
+	}
+	defer func() {
+		if recover() != nil {
+			whole = text // it is broken, and the budget is over all the same
+		}
+	}()
+	if why := b.why(); why != "" {
+		return text + "; " + why
+	}
+	return text
 }

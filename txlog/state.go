@@ -126,7 +126,7 @@ func RunWithin(s State, goal []byte, steps int) (o Outcome) {
 	defer func() {
 		switch broken := recover(); {
 		case budget.over: // whatever the state machine has made of it
-			o = Failed(fmt.Sprint(overspent, steps))
+			o = Failed(budget.explained(fmt.Sprint(overspent, steps)))
 		case broken != nil:
 			o = Failed(fmt.Sprint("the state machine is broken: ", broken))
 		}
@@ -152,7 +152,7 @@ func AskWithin(v View, query []byte, steps int) (answer []byte, err error) {
 	defer func() {
 		switch broken := recover(); {
 		case budget.over: // whatever the state machine has made of it
-			answer, err = nil, fault(ErrBudget, "the query takes more than %d: ask for less at once", steps)
+			answer, err = nil, fault(ErrBudget, "%s", budget.explained(fmt.Sprintf("the query takes more than %d: ask for less at once", steps)))
 		case broken != nil:
 			err = fault(ErrMalformed, "the state machine is broken by this query: %v", broken)
 		}

@@ -9,6 +9,7 @@ require (
 	github.com/conchhq/conch/chain/evm v0.0.0
 	github.com/conchhq/conch/chain/keyservice/awskms v0.0.0
 	github.com/conchhq/conch/chain/keyservice/gcpkms v0.0.0
+	github.com/conchhq/conch/txlog/prolog v0.0.0
 	github.com/conchhq/conch/txlog/quorum v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/pelletier/go-toml/v2 v2.4.3
@@ -90,5 +91,7 @@ replace github.com/conchhq/conch/chain/keyservice/awskms => ../../chain/keyservi
 replace github.com/conchhq/conch/chain/keyservice/gcpkms => ../../chain/keyservice/gcpkms
 
 replace github.com/conchhq/conch/sequencer/evm => ../../sequencer/evm
+
+replace github.com/conchhq/conch/txlog/prolog => ../../txlog/prolog
 
 replace github.com/conchhq/conch/txlog/quorum => ../../txlog/quorum

@@ -64,7 +64,7 @@ func answers(path string) map[string]any {
 	if strings.Contains(path, "entries") {
 		doc["as_of"] = map[string]any{"index": 7, "hash": h}
 		if !strings.Contains(path, "from=8") {
-			doc["entries"] = []any{map[string]any{"index": 7, "kind": h, "leader": h, "goal_id": h, "goal": h, "result": h, "hash": h, "prev": h}}
+			doc["entries"] = []any{map[string]any{"index": 7, "kind": h, "leader": h, "goal_id": h, "goal": h, "result": h, "hash": h, "prev": h, "changes": []string{h}}}
 		} else {
 			doc["entries"] = []any{}
 		}
@@ -137,6 +137,8 @@ var askNodes = map[string][]string{
 	"contract send":     {"0x00000000000000000000000000000000000000aa", "--request", "{}"},
 	"log create":        {"l", "--members", "a,b,c"},
 	"log goal":          {"l", `{"op":"put"}`, "--since", "1"},
+	"log consult":       {"l", "words_test.go"},
+	"log listing":       {"l", "at/2"},
 	"log query":         {"l", `{"get":"x"}`},
 	"log tail":          {"l"},
 	"log members":       {"l"},

@@ -46,9 +46,8 @@ var libraries = []library{
 	{prefix: "github.com/go-co-op/gocron", rooms: []string{"examples/gocron"}},
 	{prefix: "github.com/riverqueue", rooms: []string{"schedule/riverq"}},
 	{prefix: "github.com/chromedp", rooms: []string{"cmd/conch/internal/lab/browser"}},
-
-	// Planned: nothing imports these yet, and some of their rooms are planned too.
-	{prefix: "github.com/ichiban/prolog", rooms: []string{"txlog/prolog"}},
+	// As a judge of package prolog's reader and of its speed: nothing of it is in the program.
+	{prefix: "github.com/axone-protocol/prolog", tests: true},
 }
 
 func libraryWalls() []wall {

@@ -109,7 +109,7 @@ func soundHouse() house {
 			room("./sequencer/internal/sender", "./sequencer/internal/wire", "./sequencer/internal/ranking"),
 			room("./sequencer/internal/coordinator", "./sequencer/internal/wire", "./fence", "./transport"),
 			room("./sequencer/internal/endorser", "./sequencer/internal/wire"), room("./sequencer/ledger"), room("./sequencer/evm", "./sequencer/ledger", "./chain", geth),
-			room("./txlog", "./fence", "./transport"), room("./txlog/prolog", "./txlog", "github.com/ichiban/prolog"),
+			room("./txlog", "./fence", "./transport"), room("./txlog/prolog", "./txlog").tested("github.com/axone-protocol/prolog/v3"),
 			room("./schedule", "./fence"), room("./chunksync", "./transport"),
 			room(binary, "./cmd/conch/internal/cli", services).tested(lab + "/evidence"), room(laboratory, "./cmd/conch/internal/cli", lab, services), room(services, services+"/files"),
 			room("./cmd/conch/internal/cli", "./cmd/conch/internal/node", "github.com/spf13/cobra"),

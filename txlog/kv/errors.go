@@ -32,7 +32,3 @@ func at(err error, i int, alone bool) error {
 }
 
 func malformed(text string) error { return fmt.Errorf("%w: %s", txlog.ErrMalformed, text) }
-
-func mismatch(key string) error {
-	return fmt.Errorf("%w: what it says of %q was not there", txlog.ErrDiff, key)
-}

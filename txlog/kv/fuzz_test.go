@@ -93,8 +93,13 @@ func FuzzValue(f *testing.F) {
 
 // Bytes that are taken for a diff, a snapshot or a query never panic, and what is restored has one form.
 func FuzzBytes(f *testing.F) {
-	f.Add([]byte{}, appendChange(nil, change{"a", "", "j1"}))
-	f.Add(appendEntry([]byte(header), "a", "j1"), appendChange(nil, change{"a", "j1", ""}))
+	s := New()
+	put := txlog.Run(s, []byte(`{"op":"put","key":"a","value":1}`)).Diff
+	if err := s.Apply(put); err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte{}, put)
+	f.Add(s.Snapshot(), txlog.Run(s, []byte(`{"op":"delete","key":"a"}`)).Diff)
 	f.Fuzz(func(t *testing.T, snapshot, diff []byte) {
 		s := New()
 		if s.Restore(snapshot) == nil && !bytes.Equal(s.Snapshot(), snapshot) {

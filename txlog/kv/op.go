@@ -1,19 +1,23 @@
 package kv
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/conchhq/conch/txlog/internal/keyed"
+)
 
 // run carries an operation out on a draft, and returns its result in JSON.
-func (o op) run(d *draft) (result string, err error) {
-	before := d.get(o.key)
+func (o op) run(d *keyed.Draft) (result string, err error) {
+	before := d.Get(o.key)
 	if (o.kind == "cas" || o.kind == "check") && before != o.expect {
 		return "", fault{conflict, strconv.Quote(o.key) + " has " + shown(before) + ", and should have " + shown(o.expect)}
 	}
 	switch o.kind {
 	case "put", "cas":
-		d.set(o.key, o.value)
+		d.Set(o.key, o.value)
 		return `{"created":` + strconv.FormatBool(before == "") + `}`, nil
 	case "delete":
-		d.set(o.key, "")
+		d.Set(o.key, "")
 		return `{"deleted":` + strconv.FormatBool(before != "") + `}`, nil
 	case "add":
 		n, is := integer(before)
@@ -25,7 +29,7 @@ func (o op) run(d *draft) (result string, err error) {
 			return "", limit(strconv.Quote(o.key) + " has " + shown(before) + ", and a sum of more than 64 bits is not kept")
 		}
 		text := strconv.FormatInt(sum, 10)
-		d.set(o.key, string(isJSON)+text)
+		d.Set(o.key, string(isJSON)+text)
 		return `{"value":` + text + `}`, nil
 	}
 	return `{}`, nil // check

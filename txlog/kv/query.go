@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/keyed"
 )
 
 // Entry is a key with its value, as answers have it. One of Value and Base64 is there.
@@ -41,7 +42,7 @@ type Count struct {
 const queries = `{"get":KEY}, {"count":TEXT}, or {"prefix":TEXT} with "limit" and "after"`
 
 // view is what a store was at one time. It never changes.
-type view struct{ values sorted }
+type view struct{ keyed.View }
 
 // Query answers a question: see the package. The error is of a question that is none.
 func (s view) Query(query []byte, budget *txlog.Budget) ([]byte, error) {
@@ -65,8 +66,8 @@ func (s view) Query(query []byte, budget *txlog.Budget) ([]byte, error) {
 	case of.get("get") != nil && len(of) == 1:
 		return s.ask(text(of.get("get")))
 	case of.get("count") != nil && len(of) == 1:
-		budget.Spend(2 * len(s.values.pieces)) // both ends of what is counted are looked for
-		return answer(Count{s.values.with(text(of.get("count")))})
+		budget.Spend(2 * s.Pieces()) // both ends of what is counted are looked for
+		return answer(Count{s.With(text(of.get("count")))})
 	case of.get("prefix") != nil:
 		return s.list(of, budget)
 	}
@@ -85,11 +86,11 @@ func answer(v any) ([]byte, error) {
 }
 
 func (s view) ask(key string) ([]byte, error) {
-	v := s.values.get(key)
+	v := s.Get(key)
 	if v == "" {
 		return answer(Got{Entry: Entry{Key: key}})
 	}
-	return answer(Got{Entry: entry(key, v.text()), Found: true})
+	return answer(Got{Entry: entry(key, v.Text()), Found: true})
 }
 
 func entry(key, v string) Entry {
@@ -115,16 +116,16 @@ func (s view) list(of fields, budget *txlog.Budget) ([]byte, error) {
 	}
 	out := List{Entries: []Entry{}}
 	size := 0
-	for v := range s.values.from(max(prefix, after)) {
-		budget.Spend(1 + len(v.text())/100) // a microsecond writes a hundred bytes and more
-		if !strings.HasPrefix(v.key(), prefix) {
+	for v := range s.From(max(prefix, after)) {
+		budget.Spend(1 + len(v.Text())/100) // a microsecond writes a hundred bytes and more
+		if !strings.HasPrefix(v.Key(), prefix) {
 			break
 		}
-		if v.key() == after {
+		if v.Key() == after {
 			continue
 		}
-		e := entry(v.key(), v.text())
-		size += len(v.key()) + len(v.text())*4/3
+		e := entry(v.Key(), v.Text())
+		size += len(v.Key()) + len(v.Text())*4/3
 		if len(out.Entries) == most || size > mostAnswer && len(out.Entries) > 0 {
 			out.More, out.After = true, out.Entries[len(out.Entries)-1].Key
 			break

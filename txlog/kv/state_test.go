@@ -2,23 +2,39 @@ package kv
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/conchhq/conch/internal/storytest"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/internal/keyed"
 	"github.com/conchhq/conch/txlog/internal/limits"
 )
+
+// The bytes of diffs and snapshots, as they are written down in logs and on disks: here once more, and on purpose by no function of package keyed.
+
+type change struct{ key, before, after string }
+
+const (
+	header      = "kv1"
+	mostInPiece = 512 // entries that one processor reads at a time, and as many again
+)
+
+func appendEntry(out []byte, texts ...string) []byte {
+	for _, s := range texts {
+		out = append(binary.AppendUvarint(out, uint64(len(s))), s...)
+	}
+	return out
+}
+
+func appendChange(out []byte, c change) []byte { return appendEntry(out, c.key, c.before, c.after) }
 
 // Diffs and snapshots never change their bytes: they are in logs and on disks. Another form is another machine.
 func TestTheFormatNeverChanges(t *testing.T) {
@@ -35,13 +51,13 @@ func TestTheFormatNeverChanges(t *testing.T) {
 // another node's store, and no store in which a value is another one (B14).
 func TestADiffIsOfKeys(t *testing.T) {
 	t.Parallel()
-	a, b := New(), empty()
+	a, b := New(), New()
 	do(t, a, `{"op":"put","key":"x","value":"before"}`)
 	for i := range 1000 { // b has had another life
-		b.set(step{key: fmt.Append(nil, i), after: []byte("j1")})
+		do(t, b, fmt.Sprintf(`{"op":"put","key":"%d","value":1}`, i))
 	}
 	for i := range 1000 {
-		b.set(step{key: fmt.Append(nil, i), at: b.values.get(fmt.Sprint(i))})
+		do(t, b, fmt.Sprintf(`{"op":"delete","key":"%d"}`, i))
 	}
 	do(t, b, `{"op":"put","key":"x","value":"before"}`)
 	o := a.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":"after"},{"op":"put","key":"w","value":1}]}`), nil)
@@ -54,8 +70,8 @@ func TestADiffIsOfKeys(t *testing.T) {
 	if err := a.Apply(o.Diff); err != nil || a.Hash() != b.Hash() || !bytes.Equal(a.Snapshot(), b.Snapshot()) {
 		t.Errorf("the stores differ: %v", err)
 	}
-	if b.size != len(b.Snapshot()) {
-		t.Errorf("it is taken for %d bytes, and has %d", b.size, len(b.Snapshot()))
+	if b, is := b.(*State); !is || b.Size() != len(b.Snapshot()) {
+		t.Errorf("it is taken for %d bytes, and has %d", b.Size(), len(b.Snapshot()))
 	}
 	before := b.Hash()
 	if err := b.Apply(o.Diff); !errors.Is(err, txlog.ErrDiff) || b.Hash() != before {
@@ -108,9 +124,9 @@ func TestBadSnapshots(t *testing.T) {
 	for i := range mostInPiece / 2 {
 		part = appendEntry(part, fmt.Sprintf("k%03d", i), "j1")
 	}
-	whole, of := appendEntry(bytes.Clone(part), "k9", "j1"), empty()
-	if err := of.Restore(whole); err != nil || of.size != len(whole) || !bytes.Equal(of.Snapshot(), whole) {
-		t.Errorf("of %d bytes %d are there: %v", len(whole), of.size, err)
+	whole, of := appendEntry(bytes.Clone(part), "k9", "j1"), &State{keyed.New(&rules)}
+	if err := of.Restore(whole); err != nil || of.Size() != len(whole) || !bytes.Equal(of.Snapshot(), whole) {
+		t.Errorf("of %d bytes %d are there: %v", len(whole), of.Size(), err)
 	}
 	for name, bad := range map[string][]byte{
 		"a part out of order": appendEntry(bytes.Clone(part), "k100", "j1"), "a part, the last key again": appendEntry(bytes.Clone(part), "k255", "j1"),
@@ -133,7 +149,7 @@ func TestBadSnapshots(t *testing.T) {
 // What would break a limit fails, and says which one; what is smaller than before is always allowed.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	s := empty()
+	s := New()
 	text := strings.Repeat("x", mostValue-2)
 	put := func(key, value string) string { return fmt.Sprintf(`{"op":"put","key":%q,"value":%q}`, key, value) }
 	list := func(n int, op func(i int) string) string {
@@ -164,11 +180,16 @@ func TestLimits(t *testing.T) {
 	if o := do(t, s, list(40, func(i int) string { return fmt.Sprintf(`{"op":"delete","key":"big%d"}`, i) })); !strings.HasPrefix(o.Fault, "limit: it changes 13") {
 		t.Errorf("a large diff: %s", o.Fault)
 	}
-	s.size += mostContent // as if more were there
-	if o := do(t, s, put("one more", "1")); !strings.HasPrefix(o.Fault, "limit: the store would have") {
+	full := rules
+	full.MostContent = len(s.Snapshot())
+	less := &State{keyed.New(&full)} // as if more were there
+	if err := less.Restore(s.Snapshot()); err != nil {
+		t.Fatal(err)
+	}
+	if o := do(t, less, put("one more", "1")); !strings.HasPrefix(o.Fault, "limit: the store would have") {
 		t.Errorf("a full store: %q", o.Fault)
 	}
-	if o := do(t, s, `{"op":"delete","key":"big7"}`); o.Fault != "" {
+	if o := do(t, less, `{"op":"delete","key":"big7"}`); o.Fault != "" {
 		t.Errorf("a full store cannot be emptied: %s", o.Fault)
 	}
 }
@@ -176,11 +197,13 @@ func TestLimits(t *testing.T) {
 // The number of keys has a limit too, since a small key takes more memory than its bytes.
 func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	t.Parallel()
-	s := empty()
-	for i := range mostKeys {
-		s.values.put(holds(fmt.Sprint(i), "j1"))
+	few := rules
+	few.MostKeys = 100
+	s := &State{keyed.New(&few)}
+	for i := range few.MostKeys {
+		do(t, s, fmt.Sprintf(`{"op":"put","key":"%d","value":1}`, i))
 	}
-	if o := s.Execute([]byte(`{"op":"put","key":"x","value":1}`), nil); !strings.Contains(o.Fault, "keys, of 524288") {
+	if o := s.Execute([]byte(`{"op":"put","key":"x","value":1}`), nil); !strings.Contains(o.Fault, "keys, of 100 at most") {
 		t.Errorf("one key more: %q", o.Fault)
 	}
 	if o := s.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":1},{"op":"delete","key":"7"}]}`), nil); o.Fault != "" {
@@ -217,141 +240,6 @@ func TestListsGoOn(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("with limit %d: %d keys", most, len(got))
-		}
-	}
-}
-
-func holds(key, text string) held { return newHeld(appendEntry(nil, key, text)) }
-
-// lose has memory hold something else in the place of a key than what was put there.
-func (x *sorted) lose(place, key, text string) {
-	w, _ := x.place(place)
-	of := &x.pieces[w.piece].held[w.at]
-	*of = (*of)[:sha256.Size] + holds(key, text)[sha256.Size:]
-}
-
-func keysOf(all iter.Seq[held]) (keys []string) {
-	for v := range all {
-		keys = append(keys, v.key())
-	}
-	return keys
-}
-
-// A view answers as the store was, whatever comes and goes: other goroutines ask it meanwhile.
-func TestAViewStaysAsItIs(t *testing.T) {
-	t.Parallel()
-	chance := rand.New(rand.NewPCG(3, 4))
-	s := empty()
-	var asking sync.WaitGroup
-	for round := range 40 {
-		all, was := s.values.view(), s.Snapshot()
-		asking.Go(func() {
-			for range 3 {
-				now := []byte(header)
-				for of := range all.from("") {
-					now = appendEntry(now, of.key(), of.text())
-					if all.get(of.key()) != of {
-						t.Errorf("a view that was taken in round %d has %q, and does not find it", round, of.key())
-					}
-				}
-				if !bytes.Equal(now, was) {
-					t.Errorf("a view that was taken in round %d has changed", round)
-				}
-			}
-		})
-		for range 300 { // more than a piece has
-			key := fmt.Append(nil, chance.IntN(3000))
-			c := step{key: key, at: s.values.get(string(key)), after: fmt.Appendf(nil, "j%d", chance.IntN(100))}
-			if chance.IntN(3) == 0 {
-				c.after = nil
-			}
-			if c.at != "" || c.after != nil {
-				s.set(c)
-			}
-		}
-	}
-	asking.Wait()
-	if len(s.values.pieces) < 3 {
-		t.Errorf("%d pieces: this test cannot fail", len(s.values.pieces))
-	}
-}
-
-// Keys stay sorted, whatever comes and goes.
-func TestSorted(t *testing.T) {
-	t.Parallel()
-	chance := rand.New(rand.NewPCG(1, 2))
-	var x sorted
-	have := map[string]bool{}
-	for range 20_000 {
-		key := fmt.Sprintf("%c%d", 'a'+chance.IntN(3), chance.IntN(4000))
-		if chance.IntN(5) < 2 {
-			x.remove(key)
-			delete(have, key)
-		} else {
-			x.put(holds(key, "j"))
-			have[key] = true
-		}
-	}
-	var want []string
-	for key := range have {
-		want = append(want, key)
-	}
-	slices.Sort(want)
-	if got := keysOf(x.from("")); x.count != len(want) || !slices.Equal(got, want) || len(x.pieces) < 5 {
-		t.Fatalf("%d keys in %d pieces, want %d keys", len(got), len(x.pieces), len(want))
-	}
-	for _, from := range []string{"b", "b2", "c3999", "z", want[700]} {
-		at, _ := slices.BinarySearch(want, from)
-		if got := keysOf(x.from(from)); !slices.Equal(got, want[at:]) {
-			t.Errorf("from %s there are %d keys, want %d", from, len(got), len(want)-at)
-		}
-	}
-	for _, prefix := range []string{"", "a", "b1", "c3999", "d", "\xff", "a\xff"} {
-		n := 0
-		for _, key := range want {
-			if strings.HasPrefix(key, prefix) {
-				n++
-			}
-		}
-		if got := x.with(prefix); got != n {
-			t.Errorf("%d keys begin with %q, want %d", got, prefix, n)
-		}
-	}
-	for _, key := range want {
-		x.remove(key)
-	}
-	if len(x.pieces) > 0 || x.with("") != 0 {
-		t.Error("something is left")
-	}
-}
-
-// A scrub finds a value, a key or a place in the order that memory has lost, though no diff has touched it.
-func TestAScrubFindsWhatMemoryLost(t *testing.T) {
-	t.Parallel()
-	for name, lose := range map[string]func(s *State){
-		"nothing":      func(*State) {},
-		"a value":      func(s *State) { s.values.lose("b", "b", "j2") },
-		"a key":        func(s *State) { s.values.remove("b") },
-		"a bit of one": func(s *State) { s.values.lose("b", "c", "j1") },
-	} {
-		s := empty()
-		g := txlog.Genesis{Namespace: "n", Machine: Machine, Members: []txlog.Member{{Name: "a", Store: 1}}}.With()
-		first := true
-		c := txlog.NewCopy(g, func() txlog.State {
-			if first {
-				first = false
-				return s
-			}
-			return New()
-		})
-		goal := []byte(`{"ops":[{"op":"put","key":"a","value":1},{"op":"put","key":"b","value":1}]}`)
-		o := c.Execute(goal)
-		if _, err := c.Next(txlog.Entry{Kind: txlog.Executed, Term: 1, Leader: "a", GoalID: "1", Goal: goal, Result: o.Result, Diff: o.Diff}); err != nil {
-			t.Fatal(err)
-		}
-		lose(s)
-		if err := c.Scrub(); (err == nil) != (name == "nothing") || err != nil && !errors.Is(err, txlog.ErrSpoiled) {
-			t.Errorf("%s: the scrub says %v", name, err)
 		}
 	}
 }

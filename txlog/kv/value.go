@@ -17,7 +17,7 @@ const (
 )
 
 func isValue(v []byte) bool {
-	return len(v) == 0 || len(v) <= 1+mostValue && (v[0] == isJSON || v[0] == isBytes)
+	return len(v) > 0 && len(v) <= 1+mostValue && (v[0] == isJSON || v[0] == isBytes)
 }
 
 // isKey reports whether a text can be a key: it can be printed on one line, and typed.

@@ -28,7 +28,7 @@ type apiDocument struct {
 }
 
 // events have the schema of each kind of event of a stream; an event of the history has no name.
-var events = map[string]string{"": "Event", "source": "Source", "beats": "Beats", "scope": "RowChange"}
+var events = map[string]string{"": "Event", "source": "Source", "beats": "Beats", "scope": "RowChange", "job": "QueueEvent", "transaction": "TransactionEvent"}
 
 // theDocument reads the document of a node with all services.
 func theDocument(t testing.TB) document {
@@ -96,6 +96,9 @@ func (d document) request(r *http.Request, body []byte) (faults []string) {
 	method, path, _ := strings.Cut(operation, " ")
 	schema := d.is.At(d.is.Root(), "paths", path, strings.ToLower(method), "requestBody", "content", "application/json", "schema")
 	var v any
+	if schema == nil && string(body) == "{}" {
+		return faults
+	}
 	if err := json.Unmarshal(body, &v); err != nil || schema == nil {
 		return append(faults, "its body is no JSON that is documented: "+string(body))
 	}

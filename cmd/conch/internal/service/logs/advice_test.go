@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/kv"
 	"github.com/conchhq/conch/txlog/quorum"
 )
 
@@ -21,7 +22,7 @@ import (
 func TestAnotherLogOfTheName(t *testing.T) {
 	t.Parallel()
 	genesis := func(nonce byte, parent txlog.ID) txlog.Genesis {
-		g := txlog.Genesis{Namespace: "flags", Machine: machineName, Members: []txlog.Member{{Name: "n1", Store: 1}}, Nonce: txlog.Hash{nonce}}
+		g := txlog.Genesis{Namespace: "flags", Machine: kv.Machine, Members: []txlog.Member{{Name: "n1", Store: 1}}, Nonce: txlog.Hash{nonce}}
 		g.Parent.Log = parent
 		return g.With()
 	}
@@ -67,7 +68,7 @@ func TestAnotherLogOfTheName(t *testing.T) {
 // if they speak of the log that its configuration names. One that is in [[peers]] no more counts no more.
 func TestWhatGuestsSayIsNotKept(t *testing.T) {
 	t.Parallel()
-	g := txlog.Genesis{Namespace: "flags", Machine: machineName, Members: []txlog.Member{{Name: "n1", Store: 1}}}.With()
+	g := txlog.Genesis{Namespace: "flags", Machine: kv.Machine, Members: []txlog.Member{{Name: "n1", Store: 1}}}.With()
 	other := g
 	other.Nonce = txlog.Hash{7}
 	r := newPart(Log{Namespace: "flags", ID: g.ID()}, "n1", []string{"n2", "n3"}, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), node.Frame{Log: slog.New(slog.DiscardHandler)}, nil)

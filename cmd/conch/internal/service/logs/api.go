@@ -143,8 +143,8 @@ func (a *api) postLog(w http.ResponseWriter, req *http.Request) error {
 	if err := web.ReadJSON(req, &c); err != nil {
 		return err
 	}
-	if c.Machine != "" && c.Machine != machine && c.Machine != machineName {
-		return (&web.FieldError{Field: "machine", Text: "is no state machine of this version: kv is one"}).Problem(http.StatusUnprocessableEntity)
+	if _, is := machineOf(c.Machine); c.Machine != "" && !is {
+		return (&web.FieldError{Field: "machine", Text: "is no state machine of this version: write " + machineNames()}).Problem(http.StatusUnprocessableEntity)
 	}
 	if c.LeaseMS != 0 && (c.LeaseMS < txlog.LeastLease || c.LeaseMS > txlog.MostLease) {
 		text := fmt.Sprintf("%d ms is not from %d to %d", c.LeaseMS, txlog.LeastLease, txlog.MostLease)
@@ -153,6 +153,10 @@ func (a *api) postLog(w http.ResponseWriter, req *http.Request) error {
 	r, err := a.part(c.Namespace)
 	if err != nil {
 		return err
+	}
+	if m, _ := machineOf(c.Machine); c.Machine != "" && m.name != r.machine().name {
+		text := fmt.Sprintf("is %s, and this node's configuration says %s for the log: machine of its [[logs]] table, on each node", m.name, r.machine().name)
+		return (&web.FieldError{Field: "machine", Text: text}).Problem(http.StatusUnprocessableEntity)
 	}
 	g, err := r.create(req.Context(), order{Members: c.Members, LeaseMS: c.LeaseMS})
 	if err != nil {

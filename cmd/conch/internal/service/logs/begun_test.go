@@ -17,6 +17,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/kv"
 )
 
 // straight is a line on which what is sent is there at once.
@@ -56,7 +57,7 @@ func asked(t *testing.T) *part {
 }
 
 func named(nonce byte) txlog.Genesis {
-	g := txlog.Genesis{Namespace: "flags", Machine: machineName, Members: []txlog.Member{{Name: "n1", Store: 1}, {Name: "n2", Store: 2}}}.With()
+	g := txlog.Genesis{Namespace: "flags", Machine: kv.Machine, Members: []txlog.Member{{Name: "n1", Store: 1}, {Name: "n2", Store: 2}}}.With()
 	g.Nonce[0] = nonce
 	return g
 }

@@ -44,7 +44,7 @@ log does not use a database, so --db has no effect.`,
   conch log query flags '{"prefix":""}'
   conch log tail flags --follow
   conch log verify flags --node http://a:7070 --node http://b:7070`,
-	}, a.create(), a.goal(), a.query(), a.tail(), a.members(), a.status(), a.verify(), a.recover())
+	}, a.create(), a.goal(), a.query(), a.tail(), a.members(), a.consult(), a.listing(), a.status(), a.verify(), a.recover())
 }
 
 // patient tells people what a command waits for that has no answer for a while, until the function that it returns is called.
@@ -78,7 +78,8 @@ func exactly(n int, what string) cobra.PositionalArgs {
 func (a *shell) create() *cobra.Command {
 	var members []string
 	var lease time.Duration
-	kind := machine
+	var unknown string
+	kind := ""
 	cmd := &cobra.Command{
 		Use:   "create NAMESPACE",
 		Short: "make a log, once; nothing else ever makes one",
@@ -95,13 +96,17 @@ nobody else how the log began.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&members, "members", nil, "`names` of the nodes that decide, as their [identity] has them: 3, 5 or 7")
 	flags.DurationVar(&lease, "lease", 0, "for how long a leader may act outside of the log after its last beat (default 3s)")
-	flags.StringVar(&kind, "machine", kind, "the state machine: kv is the one that there is")
+	flags.StringVar(&kind, "machine", kind, "the state machine, as each node's [[logs]] table has it: kv or prolog (default: what is there)")
+	flags.StringVar(&unknown, "unknown", "", "of machine prolog: fail if a call of a predicate that does not exist just fails (default: it is an `error`)")
 	return a.Asks(cmd, func() error {
 		if len(members) == 0 {
 			return cli.Usagef("--members is missing: name the nodes that decide, such as --members a,b,c")
 		}
 		if least, most := txlog.LeastLease*time.Millisecond, txlog.MostLease*time.Millisecond; flags.Changed("lease") && (lease < least || lease > most) {
 			return cli.Usagef("--lease %v is not from %v to %v", lease, least, most)
+		}
+		if unknown != "" && unknown != "fail" && unknown != "error" {
+			return cli.Usagef("--unknown is fail or error")
 		}
 		return nil
 	}, func(ctx context.Context, c *cli.Client, args []string) error {
@@ -118,6 +123,11 @@ nobody else how the log began.`,
 		}
 		if made.Warning != "" {
 			a.Say("warning: %s", made.Warning)
+		}
+		if unknown != "" {
+			if err := a.setUnknown(ctx, c, args[0], made, unknown); err != nil {
+				return err
+			}
 		}
 		if a.JSON {
 			return a.Document(raw)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,9 +25,11 @@ func (a *shell) goal() *cobra.Command {
 		Long: `goal submits a goal at any node of the log, and waits until it is committed. It draws an id, and asks the node
 for its newest entry first. If nobody can say what became of the goal, the command that asks again is printed,
 with both; it never does twice what was done once. Without the --since of the first time that is so for 10,000
-entries: then the id is forgotten, and counts as new. A goal that fails has changed nothing: then the exit code is 1.`,
+entries: then the id is forgotten, and counts as new. A goal that fails has changed nothing: then the exit code is 1.
+A log of machine prolog takes the text of a goal, prints what its variables are or true, and false if it has no solution.`,
 		Example: `  conch log goal flags '{"op":"put","key":"dark","value":true}'
   conch log goal flags '{"op":"add","key":"visits"}' --goal-id 2026-11-26-visits --json
+  conch log goal world 'move(X, 3)'
   conch log goal flags '{"ops":[{"op":"check","key":"owner","expect":"ann"},{"op":"put","key":"owner","value":"bob"}]}'`,
 		Args: exactly(2, "the namespace of the log and a goal"),
 	}
@@ -35,10 +38,11 @@ entries: then the id is forgotten, and counts as new. A goal that fails has chan
 	flags.Uint64Var(&since, "since", 0, "`index` of an entry that was there before the id was made (default: the node's newest)")
 	flags.BoolVar(&later, "no-wait", false, "return when the node has the goal, before it is committed, and print how to ask again what came of it")
 	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
-		if !json.Valid([]byte(args[1])) {
-			return cli.Usagef("the goal is no JSON: see %q", cmd.CommandPath()+" --help")
+		goal, err := a.goalOf(ctx, c, cmd, args)
+		if err != nil {
+			return err
 		}
-		g := Asked{GoalID: cli.NewKey(id), Goal: json.RawMessage(args[1]), Since: said(cmd, since)}
+		g := Asked{GoalID: cli.NewKey(id), Goal: goal, Since: said(cmd, since)}
 		if g.Since == nil {
 			newest, err := newestAt(ctx, c, args[0])
 			if err != nil {
@@ -91,7 +95,13 @@ func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Aske
 			return err
 		}
 	}
+	text, ofProlog := solution([]byte(o.Result))
 	switch {
+	case strings.HasPrefix(o.Fault, noSolution) && !a.JSON:
+		if err := a.Line("false."); err != nil {
+			return err
+		}
+		return cli.ExitError(cli.Failed)
 	case o.Fault != "":
 		return fmt.Errorf("the goal has failed, and nothing has changed: %s", o.Fault)
 	case a.JSON:
@@ -99,7 +109,15 @@ func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Aske
 	case later:
 		return a.Line("--goal-id %s --since %d", cli.Quoted(o.GoalID), *g.Since)
 	}
-	return a.Line("%s", o.Result)
+	if !ofProlog {
+		text = string(o.Result)
+	}
+	for line := range strings.Lines(text) {
+		if err := a.Line("%s", strings.TrimSuffix(line, "\n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *shell) tail() *cobra.Command {
@@ -200,5 +218,13 @@ func (a *shell) entry(e *Entry) error {
 	case e.Members != nil:
 		what = fmt.Sprint(" ", e.Members)
 	}
-	return a.Line("%d %s by %s in term %d, %s%s", e.Index, e.Kind, e.Leader, e.Term, cli.Clock(e.At), what)
+	if err := a.Line("%d %s by %s in term %d, %s%s", e.Index, e.Kind, e.Leader, e.Term, cli.Clock(e.At), what); err != nil {
+		return err
+	}
+	for _, change := range e.Changes {
+		if err := a.Line("    %s", change); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/kv"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
 )
@@ -152,7 +151,7 @@ func branch(ctx context.Context, l *Log, self txlog.Member) (snapshot []byte, r 
 
 // adopt makes a store of the copy with which a log begins.
 func adopt(ctx context.Context, l *Log, snapshot []byte) (r Recovered, err error) {
-	child, err := txlog.Restore(snapshot, kv.New)
+	child, err := txlog.Restore(snapshot, l.machine().make)
 	switch {
 	case len(snapshot) > 0 && !versioned(snapshot[0]):
 		return r, cli.Usagef("this is no recovery file, as conch log recover --out writes one: it does not begin as one, and is of another kind. The store of a log is none either")
@@ -162,7 +161,7 @@ func adopt(ctx context.Context, l *Log, snapshot []byte) (r Recovered, err error
 		return r, cli.Usagef("this is no recovery file, as conch log recover --out writes one, or it is not whole: %w", err)
 	}
 	g := child.Genesis()
-	if _, some := child.Last(); some || g.Parent.Log.IsZero() || g.Namespace != l.Namespace || g.Machine != machineName {
+	if _, some := child.Last(); some || g.Parent.Log.IsZero() || g.Namespace != l.Namespace || g.Machine != l.machine().full {
 		return r, cli.Usagef("this is no recovery file of the log %s", l.Namespace)
 	}
 	if r.Kept, _, err = renew(ctx, l); err != nil {
@@ -186,7 +185,7 @@ func copyIn(ctx context.Context, l *Log) (*txlog.Copy, error) {
 	if _, err := checked(s); err != nil {
 		return nil, err
 	}
-	return store.Load(s, kv.New)
+	return store.Load(s, newState(s.Genesis()))
 }
 
 // renew moves the store aside, if there is one, and makes another.

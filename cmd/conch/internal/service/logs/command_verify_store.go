@@ -8,7 +8,6 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/kv"
 	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
@@ -123,7 +122,7 @@ func checked(s store.Store) (StoreVerdict, error) {
 			v.Entries++
 		}
 	}
-	c, err := store.Load(s, kv.New)
+	c, err := store.Load(s, newState(s.Genesis()))
 	if err != nil {
 		return v, err
 	}

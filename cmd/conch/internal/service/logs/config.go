@@ -32,12 +32,6 @@ type Log struct {
 // refused is a key that belongs elsewhere, and why.
 type refused struct{ key, why string }
 
-// machine is the state machine of a log, by the name that users write.
-const machine = "kv"
-
-// machineName is the one that a genesis has: with its version.
-const machineName = "kv/1"
-
 // How long a goal_timeout is. Document 003 has 10 to 15 s; a request waits for goalPatience.
 const (
 	leastTimeout = time.Second
@@ -97,7 +91,7 @@ func (s *Section) Settle(_ *config.Decoder, c config.Config) {
 	s.peers = peers.Of(c)
 	for i := range s.all {
 		l := &s.all[i]
-		l.Machine = cmp.Or(l.Machine, machine)
+		l.Machine = cmp.Or(l.Machine, machines[0].name)
 		l.Timeout = cmp.Or(l.Timeout, mostTimeout)
 		if l.id != nil {
 			_ = l.ID.UnmarshalText([]byte(*l.id)) // Validate reports it

@@ -56,7 +56,6 @@ func TestFaults(t *testing.T) {
 		{base + "[[logs]]\nnamespace = \"../x\"\n", `"../x" is no name`},
 		{base + "[[logs]]\nnamespace = \"" + strings.Repeat("x", 61) + "\"\n", "is no name of 1 to 60 bytes"},
 		{base + table + table, "is the name of another log already"},
-		{base + table + "machine = \"prolog\"\n", `"prolog" is not built yet`},
 		{base + table + "machine = \"sql\"\n", `"sql" is no state machine`},
 		{base + table + "id = \"abc\"\n", "64 hexadecimal digits"},
 		{base + table + "peers = [\"n7\"]\n", `"n7" is none of the [[peers]]`},

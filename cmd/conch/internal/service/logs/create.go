@@ -53,7 +53,7 @@ func (r *part) create(ctx context.Context, o order) (txlog.Genesis, error) {
 	if err != nil {
 		return txlog.Genesis{}, fmt.Errorf("%w: %w", errNotMade, err)
 	}
-	g := txlog.Genesis{Namespace: r.Namespace, Machine: machineName, Members: members, LeaseMS: o.LeaseMS}.With()
+	g := txlog.Genesis{Namespace: r.Namespace, Machine: r.machine().full, Members: members, LeaseMS: o.LeaseMS}.With()
 	_, _ = rand.Read(g.Nonce[:]) // never fails
 	if err := g.Check(); err != nil {
 		return txlog.Genesis{}, fmt.Errorf("%w: %w", txlog.ErrMembers, err)
@@ -157,7 +157,7 @@ func (r *part) draft(ctx context.Context, name string, log txlog.ID) (txlog.Memb
 		return txlog.Member{Name: name, Key: r.key, Store: id}, err
 	}
 	answer, err := r.ask(ctx, question{log: log, to: just(name), with: func(serial uint64) any {
-		return founding.Prepare{Serial: serial, Namespace: r.Namespace, Machine: machineName}
+		return founding.Prepare{Serial: serial, Namespace: r.Namespace, Machine: r.machine().full}
 	}})
 	if err != nil {
 		return txlog.Member{}, err

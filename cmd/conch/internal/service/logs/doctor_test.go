@@ -9,13 +9,14 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/kv"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 )
 
 // What a node would meet in its store is found, with a remedy; nothing is changed.
 func TestFindings(t *testing.T) {
 	t.Parallel()
-	g := txlog.Genesis{Namespace: "flags", Machine: machineName, Members: []txlog.Member{{Name: "n1", Store: 1}}}.With()
+	g := txlog.Genesis{Namespace: "flags", Machine: kv.Machine, Members: []txlog.Member{{Name: "n1", Store: 1}}}.With()
 	spoil := func(t *testing.T, file string) {
 		t.Helper()
 		b, err := os.ReadFile(file)

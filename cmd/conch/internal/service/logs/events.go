@@ -52,7 +52,7 @@ func (t *teller) tell(r *part, e quorum.Event) {
 	switch e := e.(type) {
 	case quorum.Applied:
 		for _, rec := range e.Records {
-			t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Data: EntryEvent{r.Namespace, entryOf(rec)}, Size: len(rec.Raw())})
+			t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Data: EntryEvent{r.Namespace, r.entryOf(rec)}, Size: len(rec.Raw())})
 		}
 	case quorum.Fetched:
 		t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Gap: "this node's copy has come further without each entry being told: GET " + pathLogs + "/" + r.Namespace + "/entries has those that are kept, and another node may have those before"})

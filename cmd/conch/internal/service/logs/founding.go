@@ -137,8 +137,8 @@ func (r *part) prepare(ctx context.Context, from string, log txlog.ID, p foundin
 
 // drawFor draws a store for a log that another node makes.
 func (r *part) drawFor(ctx context.Context, maker string, p founding.Prepare) (store uint64, err error) {
-	if p.Namespace != r.Namespace || p.Machine != machineName {
-		return 0, fmt.Errorf("it has a log %q of machine %s in its configuration, and is asked for %q of %s", r.Namespace, machineName, p.Namespace, p.Machine)
+	if p.Namespace != r.Namespace || p.Machine != r.machine().full {
+		return 0, fmt.Errorf("it has a log %q of machine %s in its configuration, and is asked for %q of %s", r.Namespace, r.machine().full, p.Namespace, p.Machine)
 	}
 	if g, known := r.began(); known {
 		return 0, fmt.Errorf("it has a log of that name already: %s", g.ID())

@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/founding"
+	"github.com/conchhq/conch/txlog/kv"
 )
 
 // A guest is connected, since the CA has signed its certificate, and is none of the [[peers]]. It may follow a log, and decides nothing: it
@@ -76,7 +77,7 @@ func TestNamedPeersSubmit(t *testing.T) {
 // themselves prove it.
 func TestAGuestIsNotBelieved(t *testing.T) {
 	t.Parallel()
-	g := txlog.Genesis{Namespace: "flags", Machine: machineName, Members: []txlog.Member{{Name: "g1", Store: 1}}}.With()
+	g := txlog.Genesis{Namespace: "flags", Machine: kv.Machine, Members: []txlog.Member{{Name: "g1", Store: 1}}}.With()
 	other := g
 	other.Nonce = txlog.Hash{7}
 	for _, c := range []struct {
@@ -117,7 +118,7 @@ func TestRequestsOfANodeDoNotPileUp(t *testing.T) {
 	asks := func(times, want int) {
 		t.Helper()
 		for range times {
-			b, err := founding.Message{Body: founding.Prepare{Serial: 1, Namespace: "flags", Machine: machineName}}.Encode()
+			b, err := founding.Message{Body: founding.Prepare{Serial: 1, Namespace: "flags", Machine: kv.Machine}}.Encode()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/kv"
 	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
@@ -144,7 +143,7 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	giveBack := r.line.lend()
 	defer giveBack()
 	h, err := quorum.New(quorum.Config{
-		Self: r.self, Key: r.signer, New: kv.New, Seed: draw(), GoalTimeout: r.Timeout, Submits: r.submits,
+		Self: r.self, Key: r.signer, New: r.machine().make, Seed: draw(), GoalTimeout: r.Timeout, Submits: r.submits,
 		Store: s, Line: r.line, Peers: r.peersNow, Publish: r.publish,
 		Tell: func(e quorum.Event) { r.heard(e) },
 	})

@@ -98,7 +98,7 @@ func (r *part) page(from, limit uint64) (Page, error) {
 		return Page{}, err
 	}
 	for _, rec := range records[:min(uint64(len(records)), limit)] {
-		p.Entries = append(p.Entries, entryOf(rec))
+		p.Entries = append(p.Entries, r.entryOf(rec))
 	}
 	return p, nil
 }

@@ -132,8 +132,8 @@ func (l *Log) fits(g txlog.Genesis) error {
 	switch {
 	case g.Namespace != l.Namespace:
 		return fmt.Errorf("the log is called %q there, and %q in the configuration", g.Namespace, l.Namespace)
-	case g.Machine != machineName:
-		return fmt.Errorf("its state machine is %q, and this conch has %q", g.Machine, machineName)
+	case g.Machine != l.machine().full:
+		return fmt.Errorf("its state machine is %q, and the configuration says %q (machine in [[logs]])", g.Machine, l.machine().full)
 	case !l.ID.IsZero() && g.ID() != l.ID:
 		return fmt.Errorf("the id of the log is %s, and the configuration says %s", g.ID(), l.ID)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/kv"
 	"github.com/conchhq/conch/txlog/quorum"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestWhomANodeBelieves(t *testing.T) {
 	t.Parallel()
 	genesis := func(namespace string, nonce byte) txlog.Genesis {
-		g := txlog.Genesis{Namespace: namespace, Machine: machineName, Members: []txlog.Member{{Name: "n1", Store: 1}}, Nonce: txlog.Hash{nonce}}
+		g := txlog.Genesis{Namespace: namespace, Machine: kv.Machine, Members: []txlog.Member{{Name: "n1", Store: 1}}, Nonce: txlog.Hash{nonce}}
 		return g.With()
 	}
 	now := time.Now()
@@ -63,7 +64,7 @@ func TestAStoreIsPromisedToOne(t *testing.T) {
 	if err := r.give("n2"); err == nil || !strings.Contains(err.Error(), "n1 makes a log") {
 		t.Errorf("got %v", err)
 	}
-	g := txlog.Genesis{Namespace: "flags", Machine: machineName, Members: []txlog.Member{{Name: "n1", Store: 1}}}.With()
+	g := txlog.Genesis{Namespace: "flags", Machine: kv.Machine, Members: []txlog.Member{{Name: "n1", Store: 1}}}.With()
 	r.begin = make(chan txlog.Genesis, 1)
 	if _, why := r.begins("n2", g); !strings.Contains(why, "drawn no store") || len(r.begin) != 0 {
 		t.Errorf("n2 has it begin: %q", why)

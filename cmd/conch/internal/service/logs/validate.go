@@ -58,12 +58,8 @@ func (s *Section) validateNames(d *config.Decoder, place string, i int) {
 	case slices.IndexFunc(s.all, func(o Log) bool { return o.Namespace == l.Namespace }) < i:
 		d.Fault(place+".namespace", "%q is the name of another log already", l.Namespace)
 	}
-	switch l.Machine {
-	case machine, machineName:
-	case "prolog":
-		d.Fault(place+".machine", `"prolog" is not built yet: write "kv", or leave the key out`)
-	default:
-		d.Fault(place+".machine", "%q is no state machine of this version: write \"kv\", or leave the key out", l.Machine)
+	if _, is := machineOf(l.Machine); !is {
+		d.Fault(place+".machine", "%q is no state machine of this version: write %s, or leave the key out for \"kv\"", l.Machine, machineNames())
 	}
 	if l.id != nil {
 		if err := new(txlog.ID).UnmarshalText([]byte(*l.id)); err != nil {

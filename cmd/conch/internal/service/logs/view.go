@@ -172,7 +172,8 @@ type Entry struct {
 	Goal    Bytes     `json:"goal,omitempty"`
 	Result  Bytes     `json:"result,omitempty"`
 	Fault   string    `json:"fault,omitempty"`
-	Diff    []byte    `json:"diff,omitempty"` // in base64
+	Diff    []byte    `json:"diff,omitempty"`    // in base64
+	Changes []string  `json:"changes,omitempty"` // the same for people, if the machine can say it
 	Effects int       `json:"effects,omitempty"`
 	Members []string  `json:"members,omitempty"`
 	Upto    uint64    `json:"upto,omitempty"` // effects of entries up to there are performed
@@ -197,13 +198,17 @@ func (b *Bytes) UnmarshalJSON(in []byte) error {
 	return nil
 }
 
-func entryOf(r txlog.Record) Entry {
+// entryOf returns an entry as users read it.
+func (l *Log) entryOf(r txlog.Record) Entry {
 	e := Entry{
 		Index: r.Index, Term: r.Term, Hash: r.Hash().String(), Prev: r.Prev.String(), State: r.State.String(), Kind: r.Kind.String(), Leader: r.Leader,
 		At: time.UnixMilli(r.At).UTC(), GoalID: r.GoalID, Goal: r.Goal, Result: r.Result, Fault: r.Fault, Diff: r.Diff, Effects: len(r.Effects), Upto: r.Upto.Index,
 	}
 	for _, m := range r.Members {
 		e.Members = append(e.Members, m.Name)
+	}
+	if explain := l.machine().explain; explain != nil && len(r.Diff) > 0 {
+		e.Changes, _ = explain(r.Diff) // the diff itself is there too
 	}
 	return e
 }

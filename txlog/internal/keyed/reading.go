@@ -1,4 +1,4 @@
-package kv
+package keyed
 
 import (
 	"crypto/sha256"
@@ -23,9 +23,9 @@ type reading struct {
 }
 
 // Read implements [txlog.Gradual].
-func (s *State) Read(bytes bool) txlog.Reading {
+func (s *Store) Read(bytes bool) txlog.Reading {
 	count := s.values.count
-	return &reading{rest: s.values.view().pieces, size: s.size, count: count, pile: txlog.NewPile(count), bytes: bytes, out: [][]byte{[]byte(header)}}
+	return &reading{rest: s.values.view().pieces, size: s.size, count: count, pile: txlog.NewPile(count), bytes: bytes, out: [][]byte{[]byte(s.rules.Header)}}
 }
 
 // Next implements [txlog.Reading]. Three of four parts are read, and take about as long as the hashes of the last one.

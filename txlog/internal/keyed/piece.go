@@ -1,4 +1,4 @@
-package kv
+package keyed
 
 import (
 	"encoding/binary"
@@ -10,12 +10,12 @@ import (
 // looked up among numbers that lie side by side, and seldom by the keys themselves, which lie anywhere in memory.
 type piece struct {
 	views uint64 // that had been taken when it was made: none of them has it
-	held  []held
+	held  []Entry
 	alike int      // bytes that all keys begin with, at least
 	marks []uint64 // of each key, the next eight bytes
 }
 
-func newPiece(views uint64, all []held) *piece {
+func newPiece(views uint64, all []Entry) *piece {
 	p := &piece{views: views, held: all}
 	p.mark()
 	return p
@@ -34,11 +34,11 @@ func (p *piece) place(key string) (at int, is bool) {
 	mark := uint64(0)
 	if len(key) >= p.alike {
 		mark = markOf(key, p.alike)
-		if at, _ = slices.BinarySearch(p.marks, mark); at < len(p.held) && p.held[at].key() == key {
+		if at, _ = slices.BinarySearch(p.marks, mark); at < len(p.held) && p.held[at].Key() == key {
 			return at, true
 		}
 	}
-	switch begin := p.held[0].key()[:p.alike]; {
+	switch begin := p.held[0].Key()[:p.alike]; {
 	case strings.HasPrefix(key, begin):
 	case key < begin:
 		return 0, false
@@ -49,18 +49,18 @@ func (p *piece) place(key string) (at int, is bool) {
 	for end < len(p.marks) && p.marks[end] == mark {
 		end++
 	}
-	n, is := slices.BinarySearchFunc(p.held[at:end], key, func(v held, key string) int { return strings.Compare(v.key(), key) })
+	n, is := slices.BinarySearchFunc(p.held[at:end], key, func(v Entry, key string) int { return strings.Compare(v.Key(), key) })
 	return at + n, is
 }
 
 // insert makes room for a value.
-func (p *piece) insert(at int, v held) {
+func (p *piece) insert(at int, v Entry) {
 	p.held, p.marks = slices.Insert(p.held, at, v), slices.Insert(p.marks, at, 0)
 	p.markOne(at)
 }
 
 // set puts a value in the place of another one.
-func (p *piece) set(at int, v held) {
+func (p *piece) set(at int, v Entry) {
 	p.held[at] = v
 	p.markOne(at)
 }
@@ -77,20 +77,20 @@ func (p *piece) markOne(at int) {
 			return
 		}
 	}
-	p.marks[at] = markOf(p.held[at].key(), p.alike)
+	p.marks[at] = markOf(p.held[at].Key(), p.alike)
 }
 
 // mark marks all keys.
 func (p *piece) mark() {
 	p.alike, p.marks = p.common(), slices.Grow(p.marks[:0], len(p.held))
 	for _, v := range p.held {
-		p.marks = append(p.marks, markOf(v.key(), p.alike))
+		p.marks = append(p.marks, markOf(v.Key(), p.alike))
 	}
 }
 
 // common returns how many bytes all keys begin with.
 func (p *piece) common() (n int) {
-	first, last := p.held[0].key(), p.held[len(p.held)-1].key()
+	first, last := p.held[0].Key(), p.held[len(p.held)-1].Key()
 	for n < len(first) && n < len(last) && first[n] == last[n] {
 		n++
 	}

@@ -1,4 +1,4 @@
-package kv
+package keyed
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 )
 
 // wide returns a store that is read in several parts.
-func wide(keys int) *State {
+func wide(keys int) *Store {
 	s := empty()
 	for i := range keys {
 		s.set(step{key: fmt.Appendf(nil, "k%05d", i), after: fmt.Appendf(nil, `j"%0200d"`, i)})
@@ -20,7 +20,7 @@ func wide(keys int) *State {
 }
 
 // alter makes a change by chance: of a key that is there, of one that is not, or of one that was.
-func alter(s *State, chance *rand.Rand) {
+func alter(s *Store, chance *rand.Rand) {
 	var c step
 	c.key = fmt.Appendf(nil, "k%05d%.*s", chance.IntN(1200), chance.IntN(2), "x")
 	c.at = s.values.get(string(c.key))
@@ -77,28 +77,28 @@ func TestAReadingIsOfThen(t *testing.T) {
 
 // watched is a store that remembers its last reading.
 type watched struct {
-	*State
+	plain
 
 	read *reading
 }
 
 func (w *watched) Read(photo bool) txlog.Reading {
-	w.read, _ = w.State.Read(photo).(*reading)
+	w.read, _ = w.Store.Read(photo).(*reading)
 	return w.read
 }
 
 // scrubbed returns a copy of a wide store that scrubs each 40 entries, and applies goals.
 func scrubbed(t *testing.T) (c *txlog.Copy, s *watched, next func(txlog.Kind) error) {
 	t.Helper()
-	g := txlog.Genesis{Namespace: "test", Machine: Machine, Scrub: 40, Members: []txlog.Member{{Name: "a", Store: 1}}}.With()
-	s = &watched{State: wide(2000)}
+	g := txlog.Genesis{Namespace: "test", Machine: plainRules.Machine, Scrub: 40, Members: []txlog.Member{{Name: "a", Store: 1}}}.With()
+	s = &watched{plain: plain{wide(2000)}}
 	c = txlog.NewCopy(g, func() txlog.State { return s })
 	n := 0
 	next = func(kind txlog.Kind) error {
 		e := txlog.Entry{Kind: kind, Term: 1, Leader: "a"}
 		if kind == txlog.Executed {
 			n++
-			e.GoalID, e.Goal = fmt.Sprint(n), fmt.Appendf(nil, `{"op":"add","key":"count/%d"}`, n%7)
+			e.GoalID, e.Goal = fmt.Sprint(n), fmt.Appendf(nil, "count/%d j%d", n%7, n)
 			o := c.Execute(e.Goal)
 			e.Result, e.Diff = o.Result, o.Diff
 		}
@@ -169,15 +169,15 @@ func TestAReadingIsHashedInParts(t *testing.T) {
 // What memory has lost spoils the copy within half of the entries to the next scrub, wherever it is.
 func TestASpreadScrubFindsWhatMemoryLost(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(s *State, key string){
-		"a value":  func(s *State, key string) { s.values.lose(key, key, "j2"+s.get(key)[2:]) },
-		"a key":    func(s *State, key string) { s.values.lose(key, key+"x", s.get(key)) },
-		"both":     func(s *State, key string) { s.values.remove(key) },
-		"the tree": func(s *State, key string) { s.tree.Swap(0, txlog.Hash{}, s.values.get(key).sum()) },
+	for name, lose := range map[string]func(s *Store, key string){
+		"a value":  func(s *Store, key string) { s.values.lose(key, key, "j2"+s.Get(key)[2:]) },
+		"a key":    func(s *Store, key string) { s.values.lose(key, key+"x", s.Get(key)) },
+		"both":     func(s *Store, key string) { s.values.remove(key) },
+		"the tree": func(s *Store, key string) { s.tree.Swap(0, txlog.Hash{}, s.values.get(key).sum()) },
 	} {
 		for _, key := range []string{"k00000", "k01000", "k01999"} {
 			c, s, next := scrubbed(t)
-			lose(s.State, key)
+			lose(s.Store, key)
 			err := next(txlog.Scrubbed)
 			for range 20 {
 				if err == nil {

@@ -1,4 +1,4 @@
-package kv
+package keyed
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func row(t *testing.T, script []byte) {
 			if !is {
 				want = slices.Insert(want, at, key)
 			}
-			if got := x.get(key); got.text() != fmt.Sprint("j", i) {
+			if got := x.get(key); got.Text() != fmt.Sprint("j", i) {
 				t.Fatalf("%q has %q after its value was set", key, got)
 			}
 		}
@@ -49,7 +49,7 @@ func row(t *testing.T, script []byte) {
 	}
 	for _, key := range append(asked, want...) {
 		at, is := slices.BinarySearch(want, key)
-		if v := x.get(key); (v != "") != is || is && v.key() != key || x.before(key) != at {
+		if v := x.get(key); (v != "") != is || is && v.Key() != key || x.before(key) != at {
 			t.Fatalf("%q is there: %t, after %d keys; want %t, after %d of %q", key, v != "", x.before(key), is, at, want)
 		}
 	}
@@ -58,7 +58,7 @@ func row(t *testing.T, script []byte) {
 // judge checks what pieces say of their keys. A last value that is none any more would be kept for nothing.
 func (x *sorted) judge(t *testing.T) {
 	t.Helper()
-	var lasts []held
+	var lasts []Entry
 	for _, p := range x.pieces {
 		lasts = append(lasts, p.held[len(p.held)-1])
 	}
@@ -67,8 +67,8 @@ func (x *sorted) judge(t *testing.T) {
 	}
 	for _, p := range append(x.pieces, &x.lasts) {
 		for i, v := range p.held {
-			if p.alike > p.common() || p.marks[i] != markOf(v.key(), p.alike) || len(p.marks) != len(p.held) {
-				t.Fatalf("%q is marked %x after %d bytes that are alike, of %d", v.key(), p.marks[i], p.alike, p.common())
+			if p.alike > p.common() || p.marks[i] != markOf(v.Key(), p.alike) || len(p.marks) != len(p.held) {
+				t.Fatalf("%q is marked %x after %d bytes that are alike, of %d", v.Key(), p.marks[i], p.alike, p.common())
 			}
 		}
 	}

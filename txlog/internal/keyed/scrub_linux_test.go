@@ -1,4 +1,4 @@
-package kv
+package keyed_test
 
 import (
 	"fmt"
@@ -10,13 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/kv"
 )
 
 // BenchmarkScrubbedLog is a copy of 450,000 keys that takes goals over, with a scrub and a snapshot among them: how long the
 // longest entry keeps the others waiting, beside a mean one. It counts the time of the processor, which other programs do not change.
 func BenchmarkScrubbedLog(b *testing.B) {
 	const keys, every = 450_000, 5000
-	c := txlog.NewCopy(txlog.Genesis{Namespace: "bench", Machine: Machine, Members: []txlog.Member{{Name: "a", Store: 1}}}.With(), func() txlog.State { return full(b, keys) })
+	c := txlog.NewCopy(txlog.Genesis{Namespace: "bench", Machine: kv.Machine, Members: []txlog.Member{{Name: "a", Store: 1}}}.With(), func() txlog.State { return full(b, keys) })
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	now := func() time.Duration {

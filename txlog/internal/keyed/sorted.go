@@ -1,4 +1,4 @@
-package kv
+package keyed
 
 import (
 	"iter"
@@ -23,7 +23,7 @@ const mostInPiece = 512
 // sortedOf returns what pieces have, none of which is empty.
 func sortedOf(views uint64, pieces []*piece) sorted {
 	x := sorted{pieces: pieces, views: views}
-	lasts := make([]held, len(pieces))
+	lasts := make([]Entry, len(pieces))
 	for i, p := range pieces {
 		lasts[i] = p.held[len(p.held)-1]
 		x.count += len(p.held)
@@ -63,28 +63,28 @@ func (x *sorted) fits(w where, key string) (is, fits bool) {
 		return false, false
 	}
 	all := x.pieces[w.piece].held[:w.at+1]
-	switch here := all[w.at].key(); {
+	switch here := all[w.at].Key(); {
 	case here == key:
 		return true, true
 	case here < key || w.at == 0:
 		return false, false
 	}
-	return false, all[w.at-1].key() < key
+	return false, all[w.at-1].Key() < key
 }
 
 // get returns the entry of a key; empty: there is none.
-func (x *sorted) get(key string) held {
+func (x *sorted) get(key string) Entry {
 	w, is := x.place(key)
 	return x.at(w, is)
 }
 
 // look is get, for who may change the store.
-func (x *sorted) look(key string) held {
+func (x *sorted) look(key string) Entry {
 	w, is := x.find(key)
 	return x.at(w, is)
 }
 
-func (x *sorted) at(w where, is bool) held {
+func (x *sorted) at(w where, is bool) Entry {
 	if is {
 		return x.pieces[w.piece].held[w.at]
 	}
@@ -108,11 +108,11 @@ func (x *sorted) ownLasts() *piece {
 }
 
 // put sets the value of a key.
-func (x *sorted) put(v held) {
-	w, is := x.find(v.key())
+func (x *sorted) put(v Entry) {
+	w, is := x.find(v.Key())
 	if w.piece == len(x.pieces) {
 		if w.piece == 0 {
-			*x = sortedOf(x.views, []*piece{newPiece(x.views, []held{v})})
+			*x = sortedOf(x.views, []*piece{newPiece(x.views, []Entry{v})})
 			return
 		}
 		w.piece--
@@ -163,8 +163,8 @@ func (x *sorted) remove(key string) {
 }
 
 // from iterates over the values whose keys are not before one.
-func (x *sorted) from(key string) iter.Seq[held] {
-	return func(yield func(held) bool) {
+func (x *sorted) from(key string) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
 		w, _ := x.place(key)
 		for ; w.piece < len(x.pieces); w.piece++ {
 			for _, v := range x.pieces[w.piece].held[w.at:] {
