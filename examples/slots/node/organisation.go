@@ -94,7 +94,7 @@ func (o *organisation) deploy(ctx context.Context, _ election.Leadership) error 
 		switch {
 		case err != nil:
 			return err
-		case r.Fate == pending.Done && r.Index != nil && !r.Last.Failed:
+		case r.Fate == pending.Done && r.Index != nil && r.Last.Effect.Kind == chain.EffectOK:
 			fmt.Println(evm.AddressOf(o.accountOf(o.Name), *r.Index))
 			o.done()
 			return nil

@@ -144,7 +144,7 @@ func tx(number int, age time.Duration, more entry) entry {
 	t := entry{
 		"id": txID(number), "version": 1, "account": "payer", "chain": "evm:1337", "address": "0x4B7B9fC89D0A3cBb0e1b1c1e7a8A3CbB0E1b1C1E", "to": "0x00000000000000000000000000000000000000aa",
 		"value": "250000000000000000", "data": "0x", "idempotency_key": fmt.Sprintf("invoice-%d", number), "state": nil, "fate": "queued", "outcome": nil, "waiting_for": entry{"reason": "a nonce"},
-		"nonce": nil, "hash": nil, "block": nil, "witnesses": nil, "failed": false, "creator": "node-1", "created_at": time.Now().Add(-age).UTC(), "changed_at": nil, "speed": "normal", "receipt": nil, "attempts": []entry{},
+		"nonce": nil, "hash": nil, "block": nil, "witnesses": nil, "failed": false, "effect": nil, "creator": "node-1", "created_at": time.Now().Add(-age).UTC(), "changed_at": nil, "speed": "normal", "receipt": nil, "attempts": []entry{},
 	}
 	for name, value := range more {
 		t[name] = value
@@ -164,7 +164,7 @@ func attempt(nonce int, before time.Duration, fee string, more entry) entry {
 func paid(number int, age time.Duration) entry {
 	nonce := 400 + number
 	return tx(number, age, entry{
-		"version": 6, "state": "finalized", "fate": "done", "outcome": "succeeded", "waiting_for": nil, "nonce": nonce, "hash": txHash,
+		"version": 6, "state": "finalized", "fate": "done", "outcome": "succeeded", "effect": "ok", "waiting_for": nil, "nonce": nonce, "hash": txHash,
 		"block": entry{"number": 71231, "hash": txHash}, "witnesses": []string{"https://rpc-a.example", "https://rpc-b.example"}, "changed_at": time.Now().Add(12*time.Second - age).UTC(),
 		"attempts": []entry{
 			attempt(nonce, age-20*time.Millisecond, "12000000000", nil), attempt(nonce, age-4*time.Second, "15000000000", nil),
@@ -206,7 +206,7 @@ func (n *node) trades(is string) {
 	for i := range 26 {
 		l.rows = append(l.rows, paid(31-i, time.Duration(i+1)*7*time.Minute))
 	}
-	l.rows[8] = tx(27, 40*time.Minute, entry{"state": "finalized", "fate": "done", "outcome": "reverted", "failed": true, "waiting_for": nil, "nonce": 427, "hash": txHash, "block": entry{"number": 71002, "hash": txHash}, "changed_at": time.Now().Add(-39 * time.Minute).UTC()})
+	l.rows[8] = tx(27, 40*time.Minute, entry{"state": "finalized", "fate": "done", "outcome": "reverted", "failed": true, "effect": "failed", "waiting_for": nil, "nonce": 427, "hash": txHash, "block": entry{"number": 71002, "hash": txHash}, "changed_at": time.Now().Add(-39 * time.Minute).UTC()})
 	l.rows[9] = tx(26, 45*time.Minute, entry{"fate": "rejected", "outcome": "rejected", "waiting_for": nil, "why": "execution reverted: ERC20: transfer amount exceeds balance"})
 	l.rows[10] = tx(25, 50*time.Minute, entry{"fate": "cancelled", "outcome": "cancelled", "waiting_for": nil})
 	if is == "trouble" {

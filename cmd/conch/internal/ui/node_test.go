@@ -54,7 +54,7 @@ type node struct {
 	read             string // the token that reads, and
 	operate          string // the one that operates; empty: none
 	drains           []map[string]any
-	parts            []string // of the session; nil: it says none
+	parts            []string // of the session
 	services         *services
 	tokens           []string // that came with requests
 	open             map[chan string]struct{}
@@ -158,10 +158,7 @@ func (n *node) session(w http.ResponseWriter, r *http.Request) {
 			may = "read"
 		}
 	}
-	said := map[string]any{"name": name, "may": may, "tokens": n.read != "", "node": "node-2", "cluster": "prod-eu", "version": "v1.2.3", "now": time.Now().UTC()}
-	if n.parts != nil {
-		said["parts"] = n.parts
-	}
+	said := map[string]any{"name": name, "may": may, "tokens": n.read != "", "node": "node-2", "cluster": "prod-eu", "version": "v1.2.3", "parts": n.parts, "now": time.Now().UTC()}
 	answer(w, said)
 }
 

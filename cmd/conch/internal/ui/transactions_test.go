@@ -117,7 +117,10 @@ func TestNewsOfTransactions(t *testing.T) {
 		case <-tick.C:
 			told++
 			n.mu.Lock()
-			n.tell(n.said("transaction", entry{"id": txID(45), "version": told, "fate": "done", "event": "final"}))
+			n.tell(n.said("transaction", entry{
+				"at": time.Now().UTC(), "id": txID(45), "version": told, "event": "final", "account": "payer", "chain": "evm:1337", "address": "0x4B7B9fC89D0A3cBb0e1b1c1e7a8A3CbB0E1b1C1E",
+				"fate": "done", "outcome": "succeeded", "nonce": 445, "hash": txHash, "block": entry{"number": 71231, "hash": txHash},
+			}))
 			n.mu.Unlock()
 		case <-end:
 			more = false

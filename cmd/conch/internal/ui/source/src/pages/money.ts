@@ -11,7 +11,7 @@ export interface Block { number: number; hash: string }
 
 export type Fate = 'queued' | 'open' | 'done' | 'cancelled' | 'rejected' | 'expired'
 
-export type Outcome = 'succeeded' | 'reverted' | 'cancelled' | 'rejected' | 'expired'
+export type Outcome = 'succeeded' | 'reverted' | 'partly' | 'unknown' | 'cancelled' | 'rejected' | 'expired'
 
 export interface Transaction {
   id: string
@@ -27,6 +27,7 @@ export interface Transaction {
   state: string | null
   fate: Fate
   outcome: Outcome | null
+  effect: string | null // what it has done in its block
   revert?: { reason?: string; unknown?: string; replayed_at: number }
   why?: string
   cancelling?: boolean
@@ -46,7 +47,7 @@ export interface Transaction {
 
 export interface Attempt { hash: string; nonce: number; max_fee: string | null; max_tip: string | null; gas: number; filler: boolean; signed_at: string; in_block: boolean; error?: string }
 
-export interface Receipt { status: 'succeeded' | 'reverted'; gas_used: number; effective_gas_price: string; fee: string; contract_address: string | null; log_count: number; witnesses: string[] }
+export interface Receipt { status: 'succeeded' | 'reverted' | 'partly' | 'unknown'; gas_used: number; effective_gas_price: string; fee: string; contract_address: string | null; log_count: number; witnesses: string[] }
 
 export interface Detailed extends Transaction { as_of: string; receipt: Receipt | null; receipt_unknown?: string; attempts: Attempt[] }
 
@@ -95,6 +96,8 @@ export interface Word { tone: Tone; sign: string; word: string }
 
 export const ends: Record<Outcome, Word> = {
   succeeded: { tone: 'good', sign: '✓', word: 'done' },
+  partly: { tone: 'bad', sign: '!', word: 'done in part' },
+  unknown: { tone: 'warn', sign: '?', word: 'final, effect not known' },
   reverted: { tone: 'bad', sign: '✕', word: 'without effect' },
   cancelled: { tone: 'calm', sign: '–', word: 'cancelled' },
   rejected: { tone: 'bad', sign: '✕', word: 'rejected' },
@@ -121,6 +124,8 @@ export function stateOf(t: Transaction): Word {
 export function storyOf(t: Transaction): string {
   if (t.outcome === 'succeeded' && t.block) return `final in block ${t.block.number.toLocaleString('en')}`
   if (t.outcome === 'reverted') return `in block ${t.block?.number.toLocaleString('en') ?? '?'}, its call failed${t.revert?.reason ? `: ${t.revert.reason}` : ''}`
+  if (t.outcome === 'partly') return `in block ${t.block?.number.toLocaleString('en') ?? '?'}, ${t.effect ?? 'partly'}`
+  if (t.outcome === 'unknown') return `in block ${t.block?.number.toLocaleString('en') ?? '?'}: nobody can say any more what it has done`
   if (t.outcome) return t.why ?? (t.nonce === null ? 'it never had a nonce' : `nonce ${t.nonce} was used by one that does nothing`)
   return t.waiting_for ? `waits for ${t.waiting_for.reason}` : ''
 }

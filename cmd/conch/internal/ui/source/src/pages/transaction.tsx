@@ -79,7 +79,7 @@ function stepsOf(t: Detailed): Step[] {
     })
   }
   if (t.witnesses) steps.push({ tone: 'good', sign: '✓', title: 'Two witnesses call it final', at: null, more: t.witnesses[0] === t.witnesses[1] ? <><Name of={t.witnesses[0] ?? ''} most={60} />, asked twice</> : <>{t.witnesses.map((w, i) => <>{i > 0 ? ' and ' : ''}<Name of={w} most={60} /></>)}</> })
-  if (t.outcome) steps.push({ ...ends[t.outcome], title: <b>{{ succeeded: 'Final: it is done', reverted: 'Final, without effect', cancelled: 'Cancelled', rejected: 'Rejected', expired: 'Expired' }[t.outcome]}</b>, at: t.nonce === null ? null : t.changed_at })
+  if (t.outcome) steps.push({ ...ends[t.outcome], title: <b>{{ succeeded: 'Final: it is done', reverted: 'Final, without effect', partly: 'Final, and a part of it was done', unknown: 'Final, and nobody can say what it has done', cancelled: 'Cancelled', rejected: 'Rejected', expired: 'Expired' }[t.outcome]}</b>, at: t.nonce === null ? null : t.changed_at })
   else if (t.waiting_for) steps.push(waitingStep(t))
   return steps
 }
