@@ -135,27 +135,35 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 // js evaluates an expression in the page; a promise is waited for.
 func js[T any](b *tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	got, err := evaluated[T](b, expression)
 	if err != nil {
 		b.t.Fatalf("%s: %v", expression, err)
 	}
 	return got
 }
 
-// until waits for an expression to be true.
+func evaluated[T any](b *tab, expression string) (T, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// until waits for an expression to be true. One that has no value while a page is loaded is not true yet.
 func (b *tab) until(what, expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for !js[bool](b, "!!("+expression+")") {
+	for {
+		holds, err := evaluated[bool](b, "!!("+expression+")")
+		if holds && err == nil {
+			return
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			b.t.Fatalf("waited for this in vain: %s; the page says:\n%s", what, b.text())
+			b.t.Fatalf("waited for this in vain: %s (%v); the page says:\n%s", what, err, b.text())
 		}
 	}
 }
