@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,13 +23,15 @@ import (
 // patience is for a page on a machine that has much else to do.
 const patience = 60 * time.Second
 
-// shared is the one browser of these tests, which are not parallel: a machine has only so much memory. TestMain ends it.
+// shared is the one browser of these tests. TestMain ends it.
 var shared struct {
+	sync.Mutex
 	ctx context.Context
 	end []context.CancelFunc
 }
 
 func TestMain(m *testing.M) {
+	runtest.AtOnce(6) // most of them wait, for what a page does within seconds; a tab takes some 60 MB
 	code := m.Run()
 	for _, end := range slices.Backward(shared.end) {
 		end()
@@ -42,6 +45,8 @@ func browser(t *testing.T) context.Context {
 	if testing.Short() {
 		t.Skip("a browser takes long")
 	}
+	shared.Lock()
+	defer shared.Unlock()
 	if shared.ctx != nil {
 		return shared.ctx
 	}

@@ -65,8 +65,8 @@ func (d document) compared(serve http.HandlerFunc) http.HandlerFunc {
 		}
 		out := httptest.NewRecorder()
 		serve(out, r)
-		if out.Body.Len() == 0 && r.Context().Err() != nil {
-			return // it was not answered while somebody waited
+		if out.Body.Len() == 0 && len(out.Header()) == 0 {
+			return // it did not answer at all
 		}
 		for _, fault := range d.answer(r, out) {
 			d.t.Errorf("the stand-in answers %s %s: %s", r.Method, r.URL, fault)

@@ -93,6 +93,7 @@ func watched(t *testing.T) *node {
 
 // F8: the first line says in words how things stand, and says something else as soon as that changes, without a reload.
 func TestTheFirstLineSaysHowThingsStand(t *testing.T) {
+	t.Parallel()
 	n := newNode(t, "/")
 	b := open(t, n.URL+"/", desk)
 	b.says("There is no scope yet")
@@ -120,6 +121,7 @@ func TestTheFirstLineSaysHowThingsStand(t *testing.T) {
 // F8, rule 1: with the database away nothing on the page is told as if it were so now, and no button does anything; once it is back
 // the page is live without a reload, and tells no event twice.
 func TestStaleIsAStateOfEverything(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	b := open(t, n.URL+"/", desk)
 	b.says("All 8 scopes are led")
@@ -157,6 +159,7 @@ func TestStaleIsAStateOfEverything(t *testing.T) {
 
 // F8, rule 1: a node that says nothing more is not known either. Its connection is open, as with a host that was cut off.
 func TestANodeThatFallsSilentIsNotKnown(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	b := open(t, n.URL+"/", desk)
 	b.says("All 8 scopes are led")
@@ -175,6 +178,7 @@ func TestANodeThatFallsSilentIsNotKnown(t *testing.T) {
 
 // F8: a node that was started again counts its readings from the first, and the page shows what it says then.
 func TestANodeThatWasStartedAgain(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	for range 5 {
 		n.set(team()...)
@@ -187,6 +191,7 @@ func TestANodeThatWasStartedAgain(t *testing.T) {
 
 // F8, rule 2: ten tabs have one stream, and are all live; when the one that reads it is closed, the next reads on.
 func TestTenTabsHaveOneStream(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	tabs := []*tab{open(t, n.URL+"/", desk)}
 	tabs[0].says("All 8 scopes are led")
@@ -216,6 +221,7 @@ func TestTenTabsHaveOneStream(t *testing.T) {
 
 // F8, rule 3: behind a proxy that holds the stream back the page asks, and says so.
 func TestAProxyHoldsTheStreamBack(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	n.mu.Lock()
 	n.held = true
@@ -229,6 +235,7 @@ func TestAProxyHoldsTheStreamBack(t *testing.T) {
 
 // F8, S32, rule 4: what others have named is a text on every page, with code points for what cannot be seen, and a handover names it exactly.
 func TestNamesAreTexts(t *testing.T) {
+	t.Parallel()
 	n := newNode(t, "/")
 	names := []string{hostile, "a/b%2Fc?d#e", fmt.Sprintf("%.200s", "😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀😀")[:200]}
 	var rows []row
@@ -269,6 +276,7 @@ func TestNamesAreTexts(t *testing.T) {
 // S32, rule 5: the token goes in a header, the one that reads is kept in the tab, the one that operates is asked for at the first action and
 // kept nowhere. There is no cookie: every tab is looked at when its test ends.
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	n.mu.Lock()
 	n.read, n.operate = "read-0123456789abcdef", "operate-0123456789abcdef"
@@ -303,6 +311,7 @@ func TestTokens(t *testing.T) {
 
 // F8, rule 6: a link shows the same view, also below a path of a proxy.
 func TestALinkShowsTheSameView(t *testing.T) {
+	t.Parallel()
 	n := newNode(t, "/teams/blue/")
 	rows := team()
 	n.happened(past()...)
@@ -318,6 +327,7 @@ func TestALinkShowsTheSameView(t *testing.T) {
 
 // F8: the timeline says why a scope had no leader last night, in words too.
 func TestTheTimelineSaysWhyNobodyLed(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	b := open(t, n.URL+"/#/timeline?w=24h", desk)
 	b.says("Longest times without a leader in view")
@@ -347,6 +357,7 @@ func TestTheTimelineSaysWhyNobodyLed(t *testing.T) {
 
 // F8: a thousand scopes are a table that draws what is in view, those that need somebody first, on a phone too.
 func TestAThousandScopes(t *testing.T) {
+	t.Parallel()
 	n := newNode(t, "/")
 	n.set(crowd(1000)...)
 	for _, as := range []look{desk, phone} {
@@ -388,6 +399,7 @@ func crowd(many int) (rows []row) {
 
 // Rule 7: axe-core finds nothing serious on any page, light or dark, wide or narrow, well, in trouble or stale.
 func TestAxeFindsNothingSerious(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	looks := []look{desk, {width: 390, height: 844, dark: true}}
 	if runtest.Whole() {
@@ -434,6 +446,7 @@ func stand(n *node, is string) {
 
 // Pictures of all pages for people to look at: CONCH_PICTURES names a folder for them.
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("CONCH_PICTURES")
 	if dir == "" {
 		t.Skip("nobody wants pictures: CONCH_PICTURES names a folder for them")

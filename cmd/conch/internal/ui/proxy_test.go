@@ -96,6 +96,7 @@ func asks(t *testing.T, method, address, body string) (status int, text string) 
 // F8, S32, rules 3 and 6: below a path of a real nginx the page is live, names are whole, and actions work. One that replaces Host needs
 // public_url, and one that holds the stream back is named on the page.
 func TestBehindNginx(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	const scope = "tenant-1/a%2Fb?d#e"
 	db := pgtest.Own(t, postmaster.Config{}).URL("postgres")
@@ -152,6 +153,7 @@ func told(t *testing.T, db string) string {
 
 // The stream of a page comes through nginx as it is told, with the header by which the node asks for that.
 func TestNginxPassesTheStreamOn(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it needs processes")
 	}

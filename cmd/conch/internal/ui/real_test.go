@@ -81,6 +81,7 @@ func migrated(t *testing.T, db string) {
 // has to wait, and that nothing is known once Postgres is gone; it is live again without being loaded again, also when its node was started
 // again, and has each event of the history once.
 func TestThePageOfARealNode(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	server := pgtest.Own(t, postmaster.Config{})
 	db := server.URL("postgres")

@@ -28,6 +28,7 @@ func withServices(t *testing.T) *node {
 // F8: a tab is there for what is on the node, and for nothing else. A node without a database shows its log and its overlay at once, and
 // says nothing of scopes.
 func TestWhatIsNotConfiguredHasNoTab(t *testing.T) {
+	t.Parallel()
 	tabs := "[...document.querySelectorAll('nav a')].map((a) => a.innerText).join(' ')"
 	n := serving(t, "/", "scopes", "node")
 	n.set(team()...)
@@ -47,7 +48,8 @@ func TestWhatIsNotConfiguredHasNoTab(t *testing.T) {
 	if got := js[string](b, tabs); got != "Logs Overlay" {
 		t.Errorf("without a database the tabs are %q, want those of what is there", got)
 	}
-	if said := b.text() + js[string](b, "document.title"); strings.Contains(said, "scope") || !strings.Contains(said, "All 2 logs are led · Logs · conch") {
+	b.until("the title says how the logs stand", "document.title === 'All 2 logs are led · Logs · conch'")
+	if said := b.text(); strings.Contains(said, "scope") {
 		t.Errorf("without scopes the page says %s", said)
 	}
 	n = serving(t, "/", "contracts", "scopes")
@@ -61,6 +63,7 @@ func TestWhatIsNotConfiguredHasNoTab(t *testing.T) {
 
 // F8: the first line of each page says in words how things stand, and changes with them.
 func TestServicesSayHowTheyStand(t *testing.T) {
+	t.Parallel()
 	n := withServices(t)
 	b := open(t, n.URL+"/#/contracts", desk)
 	b.says("All 2 contracts go on")
@@ -100,6 +103,7 @@ func TestServicesSayHowTheyStand(t *testing.T) {
 
 // F8: an intent is told step by step, as this node saw it, and the page says that others saw theirs.
 func TestAnIntentIsToldStepByStep(t *testing.T) {
+	t.Parallel()
 	n := withServices(t)
 	b := open(t, n.URL+"/"+servicePages["intent"], desk)
 	b.says("invoice 4711")
@@ -116,6 +120,7 @@ func TestAnIntentIsToldStepByStep(t *testing.T) {
 // F8, rule 1: a node that answers no more is not known, within five seconds: nothing has the colour of what is well, and no button does
 // anything. What needs no database is told while that is away, and what needs it is not.
 func TestServicesThatAreNotKnown(t *testing.T) {
+	t.Parallel()
 	n := withServices(t)
 	b := open(t, n.URL+"/#/contracts", desk)
 	b.says("All 2 contracts go on")
@@ -159,6 +164,7 @@ func TestServicesThatAreNotKnown(t *testing.T) {
 
 // F8, S32, rules 4 and 5: what is asked for is said first, and then is exactly that.
 func TestActsOnContracts(t *testing.T) {
+	t.Parallel()
 	n := withServices(t)
 	path := "/v1/contracts/" + address + "/transactions"
 	n.says("POST "+path, object{"id": first})
@@ -199,6 +205,7 @@ func TestActsOnContracts(t *testing.T) {
 
 // F8, S32, rule 4: names and words of others are texts on these pages too.
 func TestWordsOfServicesAreTexts(t *testing.T) {
+	t.Parallel()
 	n := withServices(t)
 	c, l, nodes, told := contract(address), log("flags"), overlaid(), story()
 	c["waits"], c["coordinator"], c["next_coordinator"], c["domain"] = hostile, hostile, hostile, hostile
@@ -240,6 +247,7 @@ func TestWordsOfServicesAreTexts(t *testing.T) {
 
 // Rules 6 and 7: a link shows the same view below a path of a proxy, axe-core finds nothing serious, and nothing is wider than the screen.
 func TestAxeOnServices(t *testing.T) {
+	t.Parallel()
 	n := serving(t, "/teams/blue/", "contracts", "gossip", "logs", "scopes")
 	n.happened(past()...)
 	n.set(team()...)
@@ -282,6 +290,7 @@ func (b *tab) shows(hash string) {
 
 // Pictures of these pages for people to look at.
 func TestPicturesOfServices(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("CONCH_PICTURES")
 	if dir == "" {
 		t.Skip("nobody wants pictures: CONCH_PICTURES names a folder for them")

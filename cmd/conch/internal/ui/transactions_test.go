@@ -35,6 +35,7 @@ func (n *node) counted(path string) (times int, bodies []entry) {
 // F8, S32: the page says in words whether anything is in the way of transactions, what it is for each account, which alarm is raised and what to do
 // about it, and links to what is in the way.
 func TestTransactionsSayWhatIsInTheWay(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "well")
 	b := open(t, n.URL+"/#/transactions", desk)
 	b.says("Nothing is in the way, as far as this node knows")
@@ -57,6 +58,7 @@ func TestTransactionsSayWhatIsInTheWay(t *testing.T) {
 // Rule 1: with the database away no account and no transaction that is under way is told as if it were so now, what has ended stays ended, and
 // no button does anything; then the page is live again, without a reload.
 func TestTransactionsAreStale(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "well")
 	b := open(t, n.URL+"/#/transactions", desk)
 	b.says("Nothing is in the way, as far as this node knows")
@@ -102,6 +104,7 @@ func TestTransactionsAreStale(t *testing.T) {
 // F8: what happens to a transaction is on the page as soon as the stream tells it, and events without end neither put that off nor cost a
 // request each.
 func TestNewsOfTransactions(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "well")
 	b := open(t, n.URL+"/#/transactions", desk)
 	b.until("the list is there", "document.querySelector('.transactions .virtual .row')?.innerText.includes('queued')")
@@ -134,6 +137,7 @@ func TestNewsOfTransactions(t *testing.T) {
 
 // F8: one transaction is a line from its acceptance to its end, with each attempt, what it offered, how long each step took, and what it waits for.
 func TestATransactionIsALine(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "trouble")
 	b := open(t, n.URL+"/#/transactions/t?id="+txID(31), desk)
 	b.says("Final: it is done")
@@ -166,6 +170,7 @@ func TestATransactionIsALine(t *testing.T) {
 
 // S32, rule 5: a cancellation says first what it will do, takes the token that operates, and asks for the very transaction.
 func TestCancelSaysFirstWhatItDoes(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "well")
 	n.mu.Lock()
 	n.read, n.operate = "read-0123456789abcdef", "operate-0123456789abcdef"
@@ -196,6 +201,7 @@ func TestCancelSaysFirstWhatItDoes(t *testing.T) {
 // S32, rule 5: before something is sent, the page shows what it would do and cost, and what was changed since is looked at again. A
 // key of its own makes a second request harmless.
 func TestSendingLooksFirst(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "well")
 	n.ledger.would = entry{"status": 422, "detail": "to: is no address"}
 	b := open(t, n.URL+"/#/transactions", desk)
@@ -239,6 +245,7 @@ func TestSendingLooksFirst(t *testing.T) {
 
 // Rule 4: other people's words are texts on these pages too, and no page is wider than its screen.
 func TestNamesOfTransactionsAreTexts(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "trouble")
 	n.mu.Lock()
 	evil := entry{"error": hostile, "cause": hostile, "means": hostile, "remedy": hostile, "since": time.Now().UTC(), "intent": txID(43)}
@@ -271,6 +278,7 @@ func TestNamesOfTransactionsAreTexts(t *testing.T) {
 
 // F8: a link selects, and shows the same to others; what is looked for says by its form what it is; older ones are read on demand.
 func TestALinkSelectsTransactions(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "well")
 	n.mu.Lock()
 	for i := range 150 {
@@ -321,6 +329,7 @@ func within(t *testing.T, what string, is func() bool) {
 // The library for curves is loaded once there are curves to draw, and with them the first screen has nothing of it. They differ by their dashes too,
 // and a table says the same.
 func TestCurvesAreLoadedWhenNeeded(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "trouble")
 	b := open(t, n.URL+"/", desk)
 	b.says("All 8 scopes are led")
@@ -351,6 +360,7 @@ func TestCurvesAreLoadedWhenNeeded(t *testing.T) {
 
 // A page that cannot be loaded, since the node was upgraded, says so, and offers to load all anew.
 func TestAPageThatIsGone(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "well")
 	n.mu.Lock()
 	n.lost = "/assets/files-"
@@ -368,6 +378,7 @@ func TestAPageThatIsGone(t *testing.T) {
 
 // S22: the page says which node lacks some of the leader's files; a follower says that only the leader knows. Files are found by name.
 func TestFilesSayWhoLacksWhat(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "trouble")
 	b := open(t, n.URL+"/#/files", desk)
 	b.says("A node lacks some of the files of 1 scope")
@@ -411,6 +422,7 @@ func standMoney(n *node, is string) {
 
 // Rule 7: axe-core finds nothing serious on these pages and in their dialogs, light or dark, wide or narrow, and none is wider than its screen.
 func TestAxeOnTransactionsAndFiles(t *testing.T) {
+	t.Parallel()
 	n := trading(t, "well")
 	looks := map[look][]string{desk: {"trouble", "well"}, {width: 390, height: 844, dark: true}: {"stale", "empty"}}
 	if runtest.Whole() {
@@ -454,6 +466,7 @@ func TestAxeOnTransactionsAndFiles(t *testing.T) {
 
 // Pictures of these pages: see TestPictures.
 func TestPicturesOfTransactionsAndFiles(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("CONCH_PICTURES")
 	if dir == "" {
 		t.Skip("nobody wants pictures: CONCH_PICTURES names a folder for them")

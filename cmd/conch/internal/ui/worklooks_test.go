@@ -22,6 +22,7 @@ func workStands(n *node, is string) {
 
 // Rule 7: axe-core finds nothing serious on these pages either, nor in what asks before it acts.
 func TestAxeFindsNothingSeriousAtWork(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	looks, stands := []look{desk, {width: 390, height: 844, dark: true}}, []string{"trouble", "stale"}
 	if runtest.Whole() {
@@ -67,6 +68,7 @@ func (b *tab) settled() {
 
 // Pictures of these pages, for people to look at.
 func TestWorkPictures(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("CONCH_PICTURES")
 	if dir == "" {
 		t.Skip("nobody wants pictures: CONCH_PICTURES names a folder for them")

@@ -29,6 +29,7 @@ func (b *tab) at(hash string) {
 // F8: Nodes says in words whether all is well, which node differs and whose log has lost lines; it shows the findings of a doctor with what to
 // do, and the configuration in force with where each value comes from.
 func TestNodes(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	b := open(t, n.URL+"/#/nodes", desk)
 	b.says("Nobody campaigns")
@@ -62,6 +63,7 @@ func TestNodes(t *testing.T) {
 // F8, F11: Crons says which of them needs somebody, shows what each did and what comes, and runs, pauses and resumes one after it has said what
 // that does. The name goes in the body, whatever it is; a token that may operate is asked for first.
 func TestCrons(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	n.mu.Lock()
 	n.read, n.operate = "read-0123456789abcdef", "operate-0123456789abcdef"
@@ -117,6 +119,7 @@ func TestCrons(t *testing.T) {
 // F8, F13: Jobs says whether a queue waits and what is dead, follows the events of the stream, and shows one job with the error of each attempt;
 // one is cancelled or tried again after it was said what that does.
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	b := open(t, n.URL+"/#/jobs", desk)
 	b.says("There is nothing to do")
@@ -167,6 +170,7 @@ func TestJobs(t *testing.T) {
 // F8, F13: many dead jobs are tried again or discarded by a filter: first it is said how many, then they go a thousand at a time, which can be
 // stopped and gone on with. What was asked for is one operation, however often an answer is lost.
 func TestDeadLetters(t *testing.T) {
+	t.Parallel()
 	n := employed(t)
 	b := open(t, n.URL+"/#/dead?queue=mail", desk)
 	b.says("2,347 jobs are dead")
@@ -215,6 +219,7 @@ func TestDeadLetters(t *testing.T) {
 
 // F8, F13: an operation is stopped between two requests: what is left stays dead.
 func TestAnOperationIsStopped(t *testing.T) {
+	t.Parallel()
 	n := employed(t)
 	n.mu.Lock()
 	n.work.step = 1
@@ -242,6 +247,7 @@ func TestAnOperationIsStopped(t *testing.T) {
 // F8, rule 1: while the database is away nothing on these pages is told as if it were so now, and no button does anything; afterwards
 // they are live again without a reload.
 func TestWorkIsNotKnown(t *testing.T) {
+	t.Parallel()
 	n := employed(t)
 	b := open(t, n.URL+"/#/nodes", desk)
 	js[bool](b, "self.same = true")
@@ -274,6 +280,7 @@ func TestWorkIsNotKnown(t *testing.T) {
 
 // An answer that is cut off on the way is none, and the page goes on.
 func TestAnAnswerIsCutOff(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	n.busy()
 	var cut atomic.Bool
@@ -298,6 +305,7 @@ func TestAnAnswerIsCutOff(t *testing.T) {
 
 // A node without a database says so, and shows no crons and jobs.
 func TestWorkWithoutADatabase(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	n.work.none = true
 	b := open(t, n.URL+"/#/crons", desk)
@@ -309,6 +317,7 @@ func TestWorkWithoutADatabase(t *testing.T) {
 
 // F8, S32, rule 4: what others have named is a text on these pages too, with code points for what cannot be seen.
 func TestWorkNamesAreTexts(t *testing.T) {
+	t.Parallel()
 	n := watched(t)
 	n.troubled()
 	n.mu.Lock()

@@ -171,6 +171,7 @@ function Title() {
   const title = useComputed(() => {
     const page = current.value?.title ?? ''
     if (headline.value) return `${headline.value} · ${page} · conch`
+    if (current.value?.needs !== 'scopes') return page ? `${page} · conch` : 'conch'
     if (!loaded.value) return 'conch'
     if (!live.value) return `? not known · ${page} · conch`
     const v = verdictOf(rows.value, 1)
