@@ -44,7 +44,7 @@ func (o *organisation) Lost(ctx context.Context, id string) (is bool, why string
 	case err != nil:
 		return false, "", err
 	}
-	is = r.Fate == pending.Cancelled || r.Fate == pending.Rejected || r.Fate == pending.Expired || r.Fate == pending.Done && r.Last.Failed
+	is = r.Fate == pending.Cancelled || r.Fate == pending.Rejected || r.Fate == pending.Expired || r.Fate == pending.Done && r.Last.Effect.Failed()
 	return is, r.Why, nil
 }
 
