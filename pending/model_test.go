@@ -65,7 +65,7 @@ const (
 	rejected
 )
 
-type modelState struct {
+type modelState struct { //nolint:recvcheck // a move is of a copy, and what is asked of a state is not
 	used     uint8              // nonces, in the final chain, of this life
 	by       [modelNonces]uint8 // of each nonce: what used it there
 	before   uint8              // how often the intent landed in an earlier life

@@ -160,7 +160,7 @@ func (l *life) attempts(t *testing.T, index uint64) int {
 }
 
 // Rules event-with-change and rewound-is-told: a story, and what is told of it.
-func whatIsTold(t *testing.T, f Fixture) {
+func whatIsTold(t *testing.T, f Fixture) { //nolint:funlen // a story, line by line
 	names := map[pending.ID]string{}
 	accept := func(name string, n int) *pending.ID {
 		in := f.accept(t, name, n)

@@ -35,7 +35,7 @@ func TestConformity(t *testing.T) {
 		if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), "README") {
 			return err
 		}
-		text, err := os.ReadFile(path) //nolint:gosec // of the one who runs the test
+		text, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(string(text), "\n[") {
 			return err
 		}
@@ -151,7 +151,7 @@ func compared(m *solve.Machine, want term.Term) string {
 		again, err := m.Again()
 		switch {
 		case err != nil:
-			return showTerm(nil, err.(*solve.Ball).Term) //nolint:errcheck,errorlint // no other error is there
+			return showTerm(nil, err.(*solve.Ball).Term) //nolint:errorlint,forcetypeassert // no other error is there
 		case !again && rest == term.Nil:
 			return ""
 		case !again:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -71,9 +72,7 @@ func (d document) compared(serve http.HandlerFunc) http.HandlerFunc {
 		for _, fault := range d.answer(r, out) {
 			d.t.Errorf("the stand-in answers %s %s: %s", r.Method, r.URL, fault)
 		}
-		for name, values := range out.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), out.Header())
 		w.WriteHeader(out.Code)
 		_, _ = w.Write(out.Body.Bytes()) // fails if the browser has gone
 	}

@@ -3,6 +3,7 @@ package ui_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -146,17 +147,13 @@ func tx(number int, age time.Duration, more entry) entry {
 		"value": "250000000000000000", "data": "0x", "idempotency_key": fmt.Sprintf("invoice-%d", number), "state": nil, "fate": "queued", "outcome": nil, "waiting_for": entry{"reason": "a nonce"},
 		"nonce": nil, "hash": nil, "block": nil, "witnesses": nil, "failed": false, "effect": nil, "creator": "node-1", "created_at": time.Now().Add(-age).UTC(), "changed_at": nil, "speed": "normal", "receipt": nil, "attempts": []entry{},
 	}
-	for name, value := range more {
-		t[name] = value
-	}
+	maps.Copy(t, more)
 	return t
 }
 
 func attempt(nonce int, before time.Duration, fee string, more entry) entry {
 	a := entry{"hash": txHash, "nonce": nonce, "max_fee": fee, "max_tip": "1000000000", "gas": 21000, "filler": false, "signed_at": time.Now().Add(-before).UTC(), "in_block": false}
-	for name, value := range more {
-		a[name] = value
-	}
+	maps.Copy(a, more)
 	return a
 }
 
@@ -179,9 +176,7 @@ func account(name, scope string, more entry) entry {
 		"name": name, "chain": "evm:1337", "address": "0x4B7B9fC89D0A3cBb0e1b1c1e7a8A3CbB0E1b1C1E", "scope": scope, "leads": true, "balance": "41250000000000000000", "nonce": 431, "next_nonce": 434,
 		"block": entry{"number": 71240, "hash": txHash}, "by": "https://rpc-a.example", "queued": 2, "in_flight": 1, "in_block": 2, "gaps": 0, "oldest_at": time.Now().Add(-9 * time.Second).UTC(), "waiting_for": nil, "alarms": []entry{},
 	}
-	for name, value := range more {
-		a[name] = value
-	}
+	maps.Copy(a, more)
 	return a
 }
 

@@ -290,7 +290,6 @@ func (b *tab) shows(hash string) {
 
 // Pictures of these pages for people to look at.
 func TestPicturesOfServices(t *testing.T) {
-	t.Parallel()
 	dir := os.Getenv("CONCH_PICTURES")
 	if dir == "" {
 		t.Skip("nobody wants pictures: CONCH_PICTURES names a folder for them")

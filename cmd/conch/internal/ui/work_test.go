@@ -3,6 +3,7 @@ package ui_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -150,9 +151,7 @@ func (w *work) cron(name string) (int, any) {
 	for _, c := range w.crons {
 		if c["name"] == name {
 			one := doc{"as_of": moment(0)}
-			for key, v := range c {
-				one[key] = v
-			}
+			maps.Copy(one, c)
 			one["gaps"] = []doc{{"from": moment(-50 * time.Hour), "to": moment(-48 * time.Hour), "count": 3, "why": "late"}}
 			return 200, one
 		}
@@ -178,9 +177,7 @@ func (w *work) job(id string) (int, any) {
 	for _, j := range w.jobs {
 		if fmt.Sprint(j["id"]) == id {
 			one := doc{"as_of": moment(0), "args": doc{"to": "a@example.com", "markup": hostile}}
-			for key, v := range j {
-				one[key] = v
-			}
+			maps.Copy(one, j)
 			if j["state"] == "dead" {
 				one["attempts"] = []doc{
 					{"attempt": 1, "outcome": "failed", "worker": "worker/mail/1", "began_at": moment(-time.Hour), "ended_at": moment(-time.Hour + time.Second), "error": "connection refused"},

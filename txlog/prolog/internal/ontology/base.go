@@ -30,7 +30,7 @@ type Base struct {
 	flags  map[string]string
 }
 
-func (n Name) shard() int { return int(maphash.Comparable(seed, n) % shards) } //nolint:gosec // small
+func (n Name) shard() int { return int(maphash.Comparable(seed, n) % shards) }
 
 // View returns the base as it is now.
 func (b *Base) View() *Base {

@@ -60,7 +60,7 @@ func firstIn(raw string) any {
 		return term.NewAtom(text())
 	case 't':
 		arity := number()
-		return functor{term.NewAtom(text()), int(min(arity, 1<<20))} //nolint:gosec // it is small
+		return functor{term.NewAtom(text()), int(min(arity, 1<<20))}
 	case 'i', 'f':
 		c, is := term.Decode("F\x01" + raw[len(raw)-len(rest)-1:][:min(len(rest)+1, numberSize(tag, rest))])
 		if is {
@@ -96,7 +96,7 @@ func (k *block) indexed(b *txlog.Budget) *index {
 	b.Spend(len(k.all))
 	x := &index{of: map[any][]int32{}, size: len(k.all)}
 	for i, c := range k.all {
-		i := int32(i) //nolint:gosec // below mostInBlock
+		i := int32(i)
 		if c.first == nil {
 			x.any = append(x.any, i)
 			for first := range x.of {

@@ -26,12 +26,12 @@ const exists = "+"
 
 func nameKey(kind byte, n Name) []byte {
 	s := n.Atom.Name()
-	key := append([]byte{kind, byte(len(s))}, s...) //nolint:gosec // MostName at most
-	return append(key, byte(n.Arity))               //nolint:gosec // MostArity at most
+	key := append([]byte{kind, byte(len(s))}, s...)
+	return append(key, byte(n.Arity))
 }
 
 func rankKey(n Name, rank int64) []byte {
-	return binary.BigEndian.AppendUint64(nameKey(clauseKey, n), uint64(rank)^1<<63) //nolint:gosec // so that they are sorted as numbers
+	return binary.BigEndian.AppendUint64(nameKey(clauseKey, n), uint64(rank)^1<<63)
 }
 
 func opKeyOf(k syntax.OpKey) []byte { return append([]byte{opKey, byte(k.Class)}, k.Name.Name()...) }
@@ -46,7 +46,7 @@ func cutName(key []byte) (n Name, rest []byte, is bool) {
 	return n, key[3+key[1]:], utf8.Valid(text)
 }
 
-func rankOf(rest []byte) int64 { return int64(binary.BigEndian.Uint64(rest) ^ 1<<63) } //nolint:gosec // see rankKey
+func rankOf(rest []byte) int64 { return int64(binary.BigEndian.Uint64(rest) ^ 1<<63) }
 
 // IsKey reports whether bytes are a key.
 func IsKey(key []byte) bool {
@@ -70,8 +70,7 @@ func IsKey(key []byte) bool {
 
 // IsValue reports whether bytes are a value of some key: of a clause, or a text of an operator, a flag or a predicate.
 func IsValue(value []byte) bool {
-	switch value[0] {
-	case '+':
+	if value[0] == '+' {
 		return len(value) <= 1+MostName && utf8.Valid(value)
 	}
 	return term.Valid(value)

@@ -89,7 +89,7 @@ type builtin func(m *Machine, args []term.Term) (bool, error)
 type generator func(m *Machine) (found, more bool)
 
 // Ball is what was thrown and not caught.
-type Ball struct {
+type Ball struct { //nolint:errname // it is what the standard calls it
 	Term term.Term
 
 	error *term.Compound // whose second argument is still to say which predicate has thrown it

@@ -53,13 +53,13 @@ func (m *Machine) split(t term.Term) (head, body term.Term, err error) {
 }
 
 // changeable returns the name of a predicate that a goal may change.
-func (m *Machine) changeable(head term.Term, action string) (ontology.Name, error) {
+func (m *Machine) changeable(head term.Term) (ontology.Name, error) {
 	n := nameOf(head)
 	switch {
 	case m.ReadOnly:
 		return n, permission("modify", "query", indicator(n))
 	case Static(n):
-		return n, permission(action, "static_procedure", indicator(n))
+		return n, permission("modify", "static_procedure", indicator(n))
 	case len(n.Atom.Name()) > ontology.MostName || n.Arity > term.MostArity:
 		return n, representation("predicate_name")
 	}
@@ -103,7 +103,7 @@ func (m *Machine) encode(t term.Term) (n ontology.Name, raw string, err error) {
 		}
 		body = prepared
 	}
-	if n, err = m.changeable(head, "modify"); err != nil {
+	if n, err = m.changeable(head); err != nil {
 		return n, "", err
 	}
 	bytes, err := term.Encode(m.Budget, argsOf(head), body)
@@ -181,7 +181,7 @@ func retract(m *Machine, a []term.Term) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := m.changeable(head, "modify")
+	n, err := m.changeable(head)
 	if err != nil {
 		return false, err
 	}
@@ -200,7 +200,7 @@ func retractAll(m *Machine, a []term.Term) (bool, error) {
 	case !term.Callable(head):
 		return false, typeError("callable", head)
 	}
-	n, err := m.changeable(head, "modify")
+	n, err := m.changeable(head)
 	if err != nil {
 		return false, err
 	}
@@ -303,7 +303,7 @@ func (m *Machine) declare(t term.Term) (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			if _, err := m.changeable(headOf(n), "modify"); err != nil {
+			if _, err := m.changeable(headOf(n)); err != nil {
 				return false, err
 			}
 			m.Draft.Exist(n)

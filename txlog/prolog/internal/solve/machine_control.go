@@ -29,8 +29,8 @@ func (m *Machine) step(goal term.Term, env []term.Term, cut int) (bool, error) {
 		return m.call(ontology.Name{Atom: g}, nil)
 	case *term.Compound:
 		if len(g.Args) == 2 {
-			if is, known, err := m.control(g, env, cut); known {
-				return is, err
+			if m.control(g, env, cut) {
+				return true, nil
 			}
 		}
 		args := g.Args
@@ -47,7 +47,7 @@ func (m *Machine) step(goal term.Term, env []term.Term, cut int) (bool, error) {
 }
 
 // control carries out a construct of two goals, if it is one.
-func (m *Machine) control(g *term.Compound, env []term.Term, cut int) (is, known bool, err error) {
+func (m *Machine) control(g *term.Compound, env []term.Term, cut int) (known bool) {
 	next, height := m.now, len(m.choices)
 	goal := func(t term.Term, next *cont) *cont { return &cont{goal: t, env: env, cut: cut, next: next} }
 	switch g.Name {
@@ -73,9 +73,9 @@ func (m *Machine) control(g *term.Compound, env []term.Term, cut int) (is, known
 			m.now = goal(g.Args[0], next)
 		}
 	default:
-		return false, false, nil
+		return false
 	}
-	return true, true, nil
+	return true
 }
 
 // condition solves a goal once: then the choices that it has left, and those from a height on, are gone.

@@ -2,6 +2,7 @@ package solve
 
 import (
 	"math"
+	"slices"
 
 	"github.com/conchhq/conch/txlog/prolog/internal/ontology"
 	"github.com/conchhq/conch/txlog/prolog/internal/syntax"
@@ -188,7 +189,7 @@ func currentFlag(m *Machine, a []term.Term) (bool, error) {
 	} else if !is && !isVar(t) {
 		return false, typeError("atom", t)
 	}
-	all := fixed[:len(fixed):len(fixed)]
+	all := slices.Clip(fixed)
 	for _, name := range []string{"double_quotes", "unknown"} {
 		value := m.Draft.Flag(name)
 		if value == "" {

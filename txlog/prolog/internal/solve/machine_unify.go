@@ -1,6 +1,8 @@
 package solve
 
 import (
+	"slices"
+
 	"github.com/conchhq/conch/txlog/prolog/internal/ontology"
 	"github.com/conchhq/conch/txlog/prolog/internal/term"
 )
@@ -48,8 +50,8 @@ func (m *Machine) unify(x, y term.Term) bool {
 			return false
 		}
 		m.Budget.Spend(len(c.Args) / 4)
-		for i := len(c.Args) - 1; i >= 0; i-- {
-			rest = append(rest, pair{c.Args[i], d.Args[i]})
+		for i, v := range slices.Backward(c.Args) {
+			rest = append(rest, pair{v, d.Args[i]})
 		}
 	}
 	return true
@@ -182,8 +184,8 @@ func (c *copier) term(t term.Term, deep int) (all term.Term, err error) {
 			c.vars[v] = all
 		}
 	}
-	for i := len(spine) - 1; i >= 0; i-- {
-		l := spine[i]
+	for _, l := range slices.Backward(spine) {
+
 		l.is.Args[len(l.is.Args)-1] = all
 		if all = l.is; sharedParts(l.of, l.is) {
 			all = l.of
@@ -218,8 +220,8 @@ func (m *Machine) Vars(t term.Term) (all []*term.Var) {
 			}
 		case *term.Compound:
 			m.Budget.Spend(len(t.Args) / 2)
-			for i := len(t.Args) - 1; i >= 0; i-- {
-				rest = append(rest, t.Args[i])
+			for _, v := range slices.Backward(t.Args) {
+				rest = append(rest, v)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func init() { //nolint:gochecknoinits // a table
 	})
 	one("sign", sign)
 	one("\\", ints(func(x, _ int64) (int64, string) { return ^x, "" }))
-	one("msb", ints(func(x, _ int64) (int64, string) { return int64(bits.Len64(uint64(x))) - 1, "" })) //nolint:gosec // its bits
+	one("msb", ints(func(x, _ int64) (int64, string) { return int64(bits.Len64(uint64(x))) - 1, "" }))
 	one("succ", func(x, _ term.Term) (term.Term, error) { return mixed(addInts, nil)(x, term.Int(1)) })
 	one("float", floats(func(x, _ float64) float64 { return x }))
 	one("integer", rounded(math.Round))
@@ -127,7 +127,7 @@ func mulInts(x, y int64) (int64, bool) {
 		return 0, true
 	}
 	n := x * y
-	return n, n/y == x && !(x == -1 && y == math.MinInt64) && !(y == -1 && x == math.MinInt64)
+	return n, n/y == x && (x != -1 || y != math.MinInt64) && (y != -1 || x != math.MinInt64)
 }
 
 func floats(f func(x, y float64) float64) function {
@@ -277,8 +277,8 @@ func intPower(x, y term.Term) (term.Term, error) {
 		return nil, typeError("float", i)
 	}
 	out, square := int64(1), int64(i)
+	var fits bool
 	for {
-		fits := true
 		if n&1 == 1 {
 			if out, fits = mulInts(out, square); !fits {
 				return nil, evaluation(overflow)

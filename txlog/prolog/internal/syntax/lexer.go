@@ -91,7 +91,7 @@ func isUpper(r rune) bool { return r == '_' || unicode.IsUpper(r) || unicode.IsT
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 // skip passes layout and comments, and reports whether there was any.
-func (l *lexer) skip() (any bool, err error) {
+func (l *lexer) skip() (some bool, err error) {
 	for {
 		switch r := l.peek(); {
 		case r >= 0 && unicode.IsSpace(r):
@@ -105,13 +105,13 @@ func (l *lexer) skip() (any bool, err error) {
 		case strings.HasPrefix(l.text[l.at:], "/*"):
 			n := strings.Index(l.text[l.at+2:], "*/")
 			if n < 0 {
-				return any, l.fail(l.at, "the comment that begins here has no end")
+				return some, l.fail(l.at, "the comment that begins here has no end")
 			}
 			l.at += n + 4
 		default:
-			return any, nil
+			return some, nil
 		}
-		any = true
+		some = true
 	}
 }
 
@@ -243,7 +243,7 @@ func digit(r rune) int {
 func (l *lexer) whole(begin, base int) (term.Term, error) {
 	n := uint64(0)
 	for digit(l.peek()) < base {
-		d := uint64(digit(l.step())) //nolint:gosec // below 16
+		d := uint64(digit(l.step()))
 		if n > (1<<63-d)/uint64(base) {
 			return nil, l.fail(begin, "an integer has 64 bits")
 		}
@@ -252,7 +252,7 @@ func (l *lexer) whole(begin, base int) (term.Term, error) {
 	if n == 1<<63 {
 		return large{}, nil
 	}
-	return term.Int(n), nil //nolint:gosec // below 2^63
+	return term.Int(n), nil
 }
 
 // large is 2^63, which is an integer only after a minus.
@@ -334,12 +334,12 @@ func (l *lexer) escape(quote rune) (code rune, skip bool, err error) {
 }
 
 func (l *lexer) coded(begin, base int) (rune, bool, error) {
-	n, any := 0, false
+	n, some := 0, false
 	for digit(l.peek()) < base && n <= unicode.MaxRune {
 		n = n*base + digit(l.step())
-		any = true
+		some = true
 	}
-	if l.step() != '\\' || !any || n > unicode.MaxRune || !utf8.ValidRune(rune(n)) {
+	if l.step() != '\\' || !some || n > unicode.MaxRune || !utf8.ValidRune(rune(n)) {
 		return 0, false, l.fail(begin, "a character's number is written \\x41\\ or \\101\\")
 	}
 	return rune(n), false, nil

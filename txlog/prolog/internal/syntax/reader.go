@@ -15,7 +15,7 @@ const (
 	Name  Quotes = "atom"
 )
 
-// Named variables of a term that was read, in the order of their first occurrence.
+// NamedVar is a variable of a term that was read and has a name; a list of them is in the order of their first occurrence.
 type NamedVar struct {
 	Name string
 	Var  *term.Var
@@ -46,7 +46,7 @@ func (r *Reader) Read(last bool) (t term.Term, vars []NamedVar, err error) {
 	if err := r.advance(); err != nil || r.now.kind == tokEOF {
 		return nil, nil, err
 	}
-	t, _, err = r.term(1200)
+	t, err = r.term(1200)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -79,34 +79,34 @@ func (r *Reader) unexpected(want string) error {
 	return r.fail(text + " stands where " + want + " should")
 }
 
-// term reads a term of a priority, and says which it has.
-func (r *Reader) term(most int) (term.Term, int, error) {
+// term reads a term of a priority at most.
+func (r *Reader) term(most int) (term.Term, error) {
 	if r.deep++; r.deep > term.MostDeep {
-		return nil, 0, r.fail("the term is too deep")
+		return nil, r.fail("the term is too deep")
 	}
 	defer func() { r.deep-- }()
 	left, priority, err := r.primary(most)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	return r.follow(left, priority, most)
 }
 
 // follow reads the operators after a term.
-func (r *Reader) follow(left term.Term, priority, most int) (term.Term, int, error) {
+func (r *Reader) follow(left term.Term, priority, most int) (term.Term, error) {
 	for {
 		name, is := r.operator()
 		if !is {
-			return left, priority, nil
+			return left, nil
 		}
 		if op, is := r.Ops.Get(name, Infix); is && op.Priority <= most {
 			if l, right := op.sides(); priority <= l {
 				if err := r.advance(); err != nil {
-					return nil, 0, err
+					return nil, err
 				}
-				second, _, err := r.term(right)
+				second, err := r.term(right)
 				if err != nil {
-					return nil, 0, err
+					return nil, err
 				}
 				left, priority = &term.Compound{Name: name, Args: []term.Term{left, second}}, op.Priority
 				continue
@@ -114,10 +114,10 @@ func (r *Reader) follow(left term.Term, priority, most int) (term.Term, int, err
 		}
 		op, is := r.Ops.Get(name, Postfix)
 		if l, _ := op.sides(); !is || op.Priority > most || priority > l {
-			return left, priority, nil
+			return left, nil
 		}
 		if err := r.advance(); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		left, priority = &term.Compound{Name: name, Args: []term.Term{left}}, op.Priority
 	}
@@ -202,7 +202,7 @@ func (r *Reader) bracketed() (term.Term, int, error) {
 	}
 	switch open.text {
 	case "(":
-		t, _, err := r.term(1200)
+		t, err := r.term(1200)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -217,7 +217,7 @@ func (r *Reader) bracketed() (term.Term, int, error) {
 		if r.now.is("}") {
 			return r.after(term.Curly)
 		}
-		t, _, err := r.term(1200)
+		t, err := r.term(1200)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -250,7 +250,7 @@ func (r *Reader) list() (term.Term, error) {
 	var all []term.Term
 	end := term.Term(term.Nil)
 	for {
-		t, _, err := r.term(999)
+		t, err := r.term(999)
 		if err != nil {
 			return nil, err
 		}
@@ -263,7 +263,7 @@ func (r *Reader) list() (term.Term, error) {
 		}
 		if r.now.is("|") {
 			if err = r.advance(); err == nil {
-				end, _, err = r.term(999)
+				end, err = r.term(999)
 			}
 			if err != nil {
 				return nil, err
@@ -279,7 +279,7 @@ func (r *Reader) arguments(name term.Atom) (term.Term, error) {
 		if err := r.advance(); err != nil {
 			return nil, err
 		}
-		t, _, err := r.term(999)
+		t, err := r.term(999)
 		if err != nil {
 			return nil, err
 		}
@@ -312,7 +312,7 @@ func (r *Reader) named(t token, most int) (term.Term, int, error) {
 		}
 	}
 	_, right := op.sides()
-	arg, _, err := r.term(right)
+	arg, err := r.term(right)
 	return &term.Compound{Name: name, Args: []term.Term{arg}}, op.Priority, err
 }
 

@@ -27,7 +27,7 @@ func readOne(text string, ops *Ops) (term.Term, error) {
 
 func show(t term.Term, ops *Ops, style Style) string {
 	style.Most = 1 << 20
-	w := NewWriter(txlog.NewBudget(1<<30), ops, style, func(t term.Term) string { return fmt.Sprint("_", t.(*term.Var).ID) }) //nolint:errcheck // no slots are in it
+	w := NewWriter(txlog.NewBudget(1<<30), ops, style, func(t term.Term) string { return fmt.Sprint("_", t.(*term.Var).ID) })
 	if err := w.Write(t, 1200); err != nil {
 		return err.Error()
 	}
@@ -133,8 +133,8 @@ func TestWhatIsWrittenReadsBack(t *testing.T) {
 		class, _ := ClassOf(op.Type)
 		ops = ops.With(OpKey{term.NewAtom(k), class}, op)
 	}
-	make := vars()
-	free := []*term.Var{make(), make()}
+	fresh := vars()
+	free := []*term.Var{fresh(), fresh()}
 	for range 20_000 {
 		of := some(dice, 4, free)
 		for _, style := range []Style{{Quoted: true}, {Quoted: true, NoOps: true}} {
@@ -169,8 +169,8 @@ func normal(t term.Term) string {
 func TestALibraryReadsTheSame(t *testing.T) {
 	t.Parallel()
 	dice := rand.New(rand.NewPCG(2, 52))
-	make := vars()
-	free := []*term.Var{make(), make()}
+	fresh := vars()
+	free := []*term.Var{fresh(), fresh()}
 	compared := 0
 	for range 3000 {
 		text := show(some(dice, 3, free), nil, Style{Quoted: true, NoOps: true})

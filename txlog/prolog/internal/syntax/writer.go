@@ -318,15 +318,14 @@ func Number(f float64) string {
 	s := strconv.FormatFloat(f, 'g', -1, 64)
 	if exp := strings.IndexByte(s, 'e'); exp >= 0 {
 		power, _ := strconv.Atoi(s[exp+1:])
-		if power >= 0 && power < 15 {
-			s = strconv.FormatFloat(f, 'f', -1, 64)
-		} else {
+		if power < 0 || power >= 15 {
 			digits := s[:exp]
 			if !strings.Contains(digits, ".") {
 				digits += ".0"
 			}
 			return digits + "e" + strconv.Itoa(power)
 		}
+		s = strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	if !strings.Contains(s, ".") {
 		s += ".0"

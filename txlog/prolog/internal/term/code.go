@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/conchhq/conch/txlog"
@@ -248,7 +249,7 @@ func (d *decoder) term(deep int) (all Term, open bool) {
 		}
 		c := &Compound{Name: NewAtom(name), Args: make([]Term, n)}
 		for i := range c.Args[:n-1] {
-			slot := false
+			var slot bool
 			c.Args[i], slot = d.term(deep + 1)
 			c.Open = c.Open || slot
 		}
@@ -256,9 +257,9 @@ func (d *decoder) term(deep int) (all Term, open bool) {
 		into = &c.Args[n-1]
 		spine = append(spine, c)
 	}
-	for i := len(spine) - 1; i >= 0; i-- {
-		open = open || spine[i].Open
-		spine[i].Open = open
+	for _, s := range slices.Backward(spine) {
+		open = open || s.Open
+		s.Open = open
 	}
 	return all, open
 }
@@ -266,7 +267,7 @@ func (d *decoder) term(deep int) (all Term, open bool) {
 func (d *decoder) simple(tag byte) (t Term, slot bool) {
 	switch tag {
 	case tagVar:
-		n := int(min(d.number(), MostClause)) //nolint:gosec // it is small
+		n := int(min(d.number(), MostClause))
 		switch {
 		case n > d.vars:
 			d.fail() // not in the order of first occurrences
@@ -278,7 +279,7 @@ func (d *decoder) simple(tag byte) (t Term, slot bool) {
 		return NewAtom(d.text()), false
 	case tagInt:
 		u := d.number()
-		return Int(int64(u>>1) ^ -int64(u&1)), false //nolint:gosec // zigzag
+		return Int(int64(u>>1) ^ -int64(u&1)), false
 	case tagFloat:
 		if len(d.rest) < 8 {
 			d.fail()

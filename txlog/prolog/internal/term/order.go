@@ -2,6 +2,7 @@ package term
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/conchhq/conch/txlog"
@@ -57,8 +58,8 @@ func Compare(b *txlog.Budget, x, y Term) int {
 			return compareNames(b, c.Name, d.Name)
 		}
 		b.Spend(len(c.Args))
-		for i := len(c.Args) - 1; i >= 0; i-- {
-			rest = append(rest, pair{c.Args[i], d.Args[i]})
+		for i, v := range slices.Backward(c.Args) {
+			rest = append(rest, pair{v, d.Args[i]})
 		}
 	}
 	return 0

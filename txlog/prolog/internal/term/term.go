@@ -4,6 +4,7 @@ package term
 
 import (
 	"math"
+	"slices"
 	"unique"
 
 	"github.com/conchhq/conch/txlog"
@@ -81,8 +82,8 @@ func List(all ...Term) Term { return ListWith(all, Nil) }
 
 // ListWith returns a list with another end.
 func ListWith(all []Term, end Term) Term {
-	for i := len(all) - 1; i >= 0; i-- {
-		end = Cons(all[i], end)
+	for _, a := range slices.Backward(all) {
+		end = Cons(a, end)
 	}
 	return end
 }

@@ -111,12 +111,12 @@ func (p *plainServer) relay(ctx context.Context, name string, to *plainServer) e
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, to.url+name, f) //nolint:gosec // a server of this bench
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, to.url+name, f)
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
 	req.ContentLength = info.Size()
-	res, err := p.client.Do(req) //nolint:gosec // to a server of this bench
+	res, err := p.client.Do(req)
 	if err == nil && res.StatusCode != http.StatusOK {
 		err = fmt.Errorf("relaying %s: %s", name, res.Status)
 	}

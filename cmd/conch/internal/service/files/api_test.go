@@ -17,8 +17,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 )
 
-const toFiles = "/v1/files/"
-
 // made is fake file data, which tests prepare.
 type made struct {
 	catalog Catalog

@@ -142,7 +142,7 @@ func readText(name string, stdin io.Reader) (string, error) {
 		text, err := io.ReadAll(io.LimitReader(stdin, 2*txlog.MostGoal))
 		return string(text), err
 	}
-	text, err := os.ReadFile(name) //nolint:gosec // the file that the user names
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return "", cli.Usagef("the file cannot be read: %w", err)
 	}
