@@ -185,7 +185,6 @@ func (c *copier) term(t term.Term, deep int) (all term.Term, err error) {
 		}
 	}
 	for _, l := range slices.Backward(spine) {
-
 		l.is.Args[len(l.is.Args)-1] = all
 		if all = l.is; sharedParts(l.of, l.is) {
 			all = l.of
