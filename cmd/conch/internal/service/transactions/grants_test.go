@@ -93,6 +93,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	try("hold", store.Write(ctx, token, hold))
 	try("put off", store.Write(ctx, token, pending.Batch{Account: account, Held: []pending.Held{{Intent: other.ID, Refusal: pending.Refusal{Times: 1}}}}))
 	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Hold{{Intent: other.ID, Why: "no"}}}))
+	try("expire", store.Write(ctx, token, pending.Batch{Account: account, Expired: []pending.ID{other.ID}}))
 	_, err = store.Get(ctx, in.ID)
 	try("get", err)
 	_, err = store.Attempts(ctx, account, 0)
@@ -155,6 +156,7 @@ var needs = map[string]string{
 	"node: UPDATE (refusals) ON conch.intents":                                   "assign",
 	"node: UPDATE (held_until) ON conch.intents":                                 "assign",
 	"node: UPDATE (cancel) ON conch.intents":                                     "cancel",
+	"node: UPDATE (expiring) ON conch.intents":                                   "expire",
 	"node: UPDATE (version) ON conch.intents":                                    "assign",
 	"node: UPDATE (stuck) ON conch.intents":                                      "assign",
 	"node: SELECT ON conch.pending_events":                                       "events",
