@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,19 +30,25 @@ func TestQueuesAreTold(t *testing.T) {
 		var busy sync.WaitGroup
 		defer busy.Wait()
 		defer end()
+		var mu sync.Mutex // for what follows
 		asked, takes, fails := 0, time.Duration(0), error(nil)
 		depths := []pgstore.Depth{{Queue: "q", State: pgstore.Ready, N: 3, Wait: time.Second}, {Queue: "q", State: pgstore.Dead, N: 1}, {Queue: "other", State: pgstore.Later, N: 9}}
 		busy.Go(func() {
 			tellQueues(ctx, board, func(context.Context) ([]pgstore.Depth, error) {
+				mu.Lock()
 				asked++
-				time.Sleep(takes)
-				return depths, fails
+				took, found, fault := takes, slices.Clone(depths), fails
+				mu.Unlock()
+				time.Sleep(took)
+				return found, fault
 			})
 		})
 		after := func(d time.Duration, want int) {
 			t.Helper()
 			time.Sleep(d)
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if asked != want {
 				t.Errorf("the database was counted %d times, want %d", asked, want)
 			}
@@ -55,14 +62,20 @@ func TestQueuesAreTold(t *testing.T) {
 			})
 		}
 		after(10*time.Second+time.Millisecond, 10)
-		depths[0].Wait = time.Hour // nobody takes them: that is no news
+		set := func(change func()) {
+			mu.Lock()
+			defer mu.Unlock()
+			change()
+		}
+		set(func() { depths[0].Wait = time.Hour }) // nobody takes them: that is no news
 		after(10*time.Second, 10)
-		fails = errors.New("away")
+		set(func() { fails = errors.New("away") })
 		after(10*time.Second, 2)
-		takes, fails = time.Second, nil
-		depths = []pgstore.Depth{{Queue: "q", State: pgstore.Ready, N: 2, Wait: time.Minute}} // the first was taken, and the dead one is tried again
+		set(func() { // the first was taken, and the dead one is tried again
+			takes, fails, depths = time.Second, nil, []pgstore.Depth{{Queue: "q", State: pgstore.Ready, N: 2, Wait: time.Minute}}
+		})
 		after(42*time.Second, 2)
-		depths, takes = nil, 0
+		set(func() { depths, takes = nil, 0 })
 		time.Sleep(time.Minute)
 		board.Tell(web.Notice{Kind: kindJob, Gap: "the end", Ends: true})
 		synctest.Wait()

@@ -191,4 +191,5 @@ var remedy = map[pending.Cause]string{
 	pending.Disagree:   "compare both with a third, such as an explorer, and take the wrong one out of conch.toml",
 	pending.Unproven:   "if another endpoint shows it too, upgrade conch; if not, change the endpoint",
 	pending.Consumed:   "nothing: it gets another nonce; if you did not sign an authorization, somebody has the key",
+	pending.Untold:     "look for its effect on the chain yourself; the alarm ends at once",
 }
