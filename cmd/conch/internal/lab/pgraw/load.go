@@ -2,6 +2,7 @@ package pgraw
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -192,10 +193,13 @@ func move(ctx context.Context, tx pgfence.Tx, seq int64) error {
 	return nil
 }
 
-// Token reads the token of a scope's current leadership.
+// Token reads the token of a scope's current leadership: one of epoch 0 if nobody leads it.
 func (a *Admin) Token(ctx context.Context, scope string) (t fence.Token, err error) {
 	t.Scope = scope
 	err = a.conn.QueryRow(ctx, `SELECT epoch, term, holder FROM conch.leadership WHERE scope = $1 AND parted_at IS NULL`, scope).
 		Scan(&t.Epoch, (*[16]byte)(&t.Term), &t.Holder)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
 	return t, err
 }
