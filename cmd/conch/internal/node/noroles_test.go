@@ -70,7 +70,7 @@ func TestANodeWithoutRolesNeedsNoDatabase(t *testing.T) {
 	if _, text := read(t, api+"/v1/scopes?view=dense"); !strings.Contains(text, `"database":"none"`) || !strings.Contains(text, `"rows":[]`) {
 		t.Errorf("the rows of its page are %s, want none, and no database", text)
 	}
-	if _, text := read(t, api+"/v1/session"); !strings.Contains(text, `"parts":["node"]`) {
+	if _, text := read(t, api+"/v1/session"); !strings.Contains(text, `"parts":["node","doctor"]`) {
 		t.Errorf("its session is %s, and it has neither scopes nor a table of a service", text)
 	}
 	cancel()

@@ -76,9 +76,9 @@ func (n *Node) show(c config.Config) {
 func (n *Node) parts() []string {
 	n.shown.Lock()
 	defer n.shown.Unlock()
-	all := n.shown.cfg.Tables()
+	all := append(n.shown.cfg.Tables(), "doctor")
 	if c := n.shown.cfg; c.UsesDatabase() || len(c.Scopes()) > 0 {
-		all = append(all, "scopes")
+		all = append(all, "jobs", "scopes")
 	}
 	return all
 }

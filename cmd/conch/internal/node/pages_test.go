@@ -71,7 +71,7 @@ cluster = "prod-eu"
 			t.Errorf("%q is shown: %s %s", secret, shown, exam)
 		}
 	}
-	if got, want := n.parts(), []string{"alerting", "election", "metrics", "node", "roles", "scopes"}; !slices.Equal(got, want) {
+	if got, want := n.parts(), []string{"alerting", "election", "metrics", "node", "roles", "doctor", "jobs", "scopes"}; !slices.Equal(got, want) {
 		t.Errorf("the parts are %q, want %q", got, want)
 	}
 	if about := n.about(); about.Version != "v1.2.3" || len(about.Settings) != 12 {

@@ -72,7 +72,7 @@ func newNode(t *testing.T, below string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{document: theDocument(t), began: time.Now(), parts: []string{"accounts", "contracts", "files", "gossip", "logs", "node", "scopes"}, open: map[chan string]struct{}{}, ended: make(chan struct{})}
+	n := &node{document: theDocument(t), began: time.Now(), parts: []string{"accounts", "contracts", "doctor", "files", "jobs", "gossip", "logs", "node", "scopes"}, open: map[chan string]struct{}{}, ended: make(chan struct{})}
 	mux := http.NewServeMux()
 	for path, page := range pages {
 		if path == "/" {

@@ -34,7 +34,7 @@ func TestWhatIsNotConfiguredHasNoTab(t *testing.T) {
 	n.set(team()...)
 	b := open(t, n.URL+"/", desk)
 	b.says("All 8 scopes are led")
-	if got := js[string](b, tabs); got != "Leaders Timeline Events Crons Jobs Dead letters Nodes" {
+	if got := js[string](b, tabs); got != "Leaders Timeline Events Nodes" {
 		t.Errorf("the tabs are %q, want those of scopes", got)
 	}
 	n = serving(t, "/", "gossip", "logs", "node")

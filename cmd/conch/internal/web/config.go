@@ -65,7 +65,7 @@ type Config struct {
 	Pages map[string]http.Handler
 	// OpenAPI documents Routes, one part for each service; see [Document].
 	OpenAPI []string
-	// Parts names what there is on this node, for a page that shows no more than that; may be nil.
+	// Parts names what there is on this node, for a page that shows no more than that; if it is nil there are scopes.
 	Parts func() []string
 	// PublicURL is where browsers reach this site, if a proxy replaces the host of their requests; may be empty.
 	PublicURL string

@@ -39,10 +39,10 @@ type session struct {
 func (s *Site) getSession(w http.ResponseWriter, r *http.Request) error {
 	who, _ := r.Context().Value(callerKey{}).(caller)
 	is := session{
-		Name: who.name, May: "read", Tokens: s.cfg.Tokens.Any(), Node: s.cfg.ID, Cluster: s.cfg.Cluster, Version: s.cfg.Version, PublicURL: s.cfg.PublicURL, Parts: []string{}, Now: time.Now().UTC(),
+		Name: who.name, May: "read", Tokens: s.cfg.Tokens.Any(), Node: s.cfg.ID, Cluster: s.cfg.Cluster, Version: s.cfg.Version, PublicURL: s.cfg.PublicURL, Parts: []string{"scopes"}, Now: time.Now().UTC(),
 	}
 	if s.cfg.Parts != nil {
-		is.Parts = append(is.Parts, s.cfg.Parts()...)
+		is.Parts = append([]string{}, s.cfg.Parts()...)
 	}
 	if who.may == ToOperate {
 		is.May = "operate"

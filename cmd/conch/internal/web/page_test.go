@@ -69,7 +69,7 @@ const (
 )
 
 var pageAnswers = []exchange{
-	{Name: "without tokens", Ask: "GET /v1/session", Status: 200, Want: `"name":"local","may":"operate","tokens":false,"node":"node-1","version":"v1.2.3","parts":[],"now":`},
+	{Name: "without tokens", Ask: "GET /v1/session", Status: 200, Want: `"name":"local","may":"operate","tokens":false,"node":"node-1","version":"v1.2.3","parts":["scopes"],"now":`},
 	{Name: "with parts", Given: func(w *world) { w.cfg.Parts = func() []string { return []string{"logs", "scopes"} } }, Ask: "GET /v1/session", Status: 200, Want: `"parts":["logs","scopes"]`},
 	{Name: "of a cluster with a name", Given: func(w *world) { w.cfg.Cluster = "prod-eu" }, Ask: "GET /v1/session", Status: 200, Want: `"node":"node-1","cluster":"prod-eu"`},
 	{Name: "in trouble", Given: crowd, Ask: "GET /v1/overview", Status: 200, Want: `"verdict":{"state":"trouble","text":"2 of 6 scopes have no leader"}`},

@@ -35,9 +35,9 @@ const pages: { path: string; title: string; key: string; needs?: string; draw: (
   { path: 'contracts', title: 'Contracts', key: 'p', needs: 'contracts', draw: () => <Contracts /> },
   { path: 'logs', title: 'Logs', key: 'g', needs: 'logs', draw: () => <Logs /> },
   { path: 'overlay', title: 'Overlay', key: 'o', needs: 'gossip', draw: () => <Overlay /> },
-  { path: 'crons', title: 'Crons', key: 'c', needs: 'scopes', draw: () => <Crons /> },
-  { path: 'jobs', title: 'Jobs', key: 'j', needs: 'scopes', draw: () => <Jobs /> },
-  { path: 'dead', title: 'Dead letters', key: 'd', needs: 'scopes', draw: () => <Dead /> },
+  { path: 'crons', title: 'Crons', key: 'c', needs: 'jobs', draw: () => <Crons /> },
+  { path: 'jobs', title: 'Jobs', key: 'j', needs: 'jobs', draw: () => <Jobs /> },
+  { path: 'dead', title: 'Dead letters', key: 'd', needs: 'jobs', draw: () => <Dead /> },
   { path: 'files', title: 'Files', key: 'f', needs: 'files', draw: () => <Files /> },
   { path: 'nodes', title: 'Nodes', key: 'n', needs: 'scopes', draw: () => <Nodes /> },
 ]

@@ -71,8 +71,7 @@ export function Page() {
     <div class={'work' + (sight.known ? '' : ' unsure')}>
       <Sentence title="Nodes" sight={sight} said={reading.value ? saidOf(all) : null} database />
       {all.length > 0 ? <Processes all={all} known={sight.known} /> : null}
-      <Doctor />
-      <Configuration />
+      {session.value?.parts?.includes('doctor') ? <><Doctor /><Configuration /></> : null}
     </div>
   )
 }
