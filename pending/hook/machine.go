@@ -14,16 +14,17 @@ const (
 	// GiveUp is for how long an event is tried before it is dead.
 	GiveUp = 3 * 24 * time.Hour
 
-	again     = Places / 4            // of the places are for events that were refused before: new ones do not wait for those
-	window    = 2000                  // new events in memory
-	most      = 500                   // new events that are read at once
-	apart     = 20 * time.Millisecond // between two turns, but after one that has read as many as it may, and before one that is urgent
-	afterMiss = time.Second           // after a turn that has failed
-	look      = 5 * time.Second       // between looks for what nobody has announced
-	longLook  = 30 * time.Second      // the same, for what waits in the store
-	beat      = 10 * time.Minute      // between notes: a receiver that was not noted for long is forgotten
-	ailing    = 16                    // failures in a row, after which a receiver is only probed
-	never     = time.Duration(math.MaxInt64)
+	again      = Places / 4             // of the places are for events that were refused before: new ones do not wait for those
+	window     = 2000                   // new events in memory
+	most       = 500                    // new events that are read at once
+	apart      = 20 * time.Millisecond  // between two turns, but after one that has read as many as it may, and before one that is urgent
+	afterMiss  = time.Second            // after a turn that has failed
+	look       = 5 * time.Second        // between looks for what nobody has announced
+	looksApart = 250 * time.Millisecond // between looks for what waits in the store, that something new has caused
+	longLook   = 30 * time.Second       // the same, for what waits in the store
+	beat       = 10 * time.Minute       // between notes: a receiver that was not noted for long is forgotten
+	ailing     = 16                     // failures in a row, after which a receiver is only probed
+	never      = time.Duration(math.MaxInt64)
 )
 
 // pauses are between the tries of an event that is refused; the last one repeats.
@@ -77,18 +78,20 @@ type machine struct {
 	cut      time.Duration // new events of before are dead
 	isCut    bool
 
-	owed    owed // to be stored
-	storing owed // that is being stored
-	dirty   bool // something is owed
-	asked   int  // how many that wait the turn asks for
-	turning bool
-	news    bool
-	urgent  bool          // an event in memory waits for what is owed
-	turnAt  time.Duration // turns are not sooner
-	calmAt  time.Duration // nor, unless they are urgent, than this
-	readAt  time.Duration
-	lookAt  time.Duration
-	beatAt  time.Duration
+	owed     owed // to be stored
+	storing  owed // that is being stored
+	dirty    bool // something is owed
+	asked    int  // how many that wait the turn asks for
+	turning  bool
+	news     bool
+	urgent   bool          // an event in memory waits for what is owed
+	turnAt   time.Duration // turns are not sooner
+	calmAt   time.Duration // nor, unless they are urgent, than this
+	readAt   time.Duration
+	lookAt   time.Duration
+	lookedAt time.Duration // when it has looked last for what waits in the store
+	seeks    bool          // somebody has woken it since
+	beatAt   time.Duration
 }
 
 // line is the events of an intent that are in memory, in turn.
@@ -112,7 +115,7 @@ type item struct {
 func newMachine(now time.Duration, at Place, h Health, wants func(*Event) bool) *machine {
 	return &machine{
 		wants: wants, now: now, settled: at.UpTo, known: slices.Clone(at.Beyond), open: map[int64]bool{}, lines: map[pending.ID]*line{},
-		failures: h.Failures, failing: now - h.For, why: h.Why, probeAt: now, news: true, lookAt: now, beatAt: now + beat,
+		failures: h.Failures, failing: now - h.For, why: h.Why, probeAt: now, news: true, lookAt: now, lookedAt: now - looksApart, beatAt: now + beat,
 	}
 }
 
@@ -121,7 +124,8 @@ func (m *machine) Step(now time.Duration, in input) (acts []act) {
 	m.now = now
 	switch in := in.(type) {
 	case woken:
-		m.news, m.lookAt = true, now
+		m.news, m.seeks = true, true
+		m.lookSoon()
 	case answered:
 		m.takeAnswer(in)
 	case turned:
@@ -199,7 +203,7 @@ func (m *machine) nextTurn() (t turn, is bool) {
 		if t.Waits = again - m.waits; m.ails() {
 			t.Waits = 1
 		}
-		t.Without = m.waiting()
+		t.Without, m.lookedAt, m.seeks = m.waiting(), m.now, false
 	}
 	if m.dirty || m.now >= m.beatAt {
 		note := m.note()

@@ -9,9 +9,16 @@ import (
 // nextPost returns what is posted next, if there is a place for it. A receiver that ails gets one at a time, of another intent each time.
 func (m *machine) nextPost() (p post, is bool) {
 	for len(m.ready) > 0 && m.posting < Places && (!m.ails() || m.posting == 0 && m.now >= m.probeAt) {
-		l := m.lines[m.ready[0]]
-		m.ready = m.ready[1:]
-		if l.queued = false; l.unstored > 0 || len(l.items) == 0 { // since it was put there; it comes again
+		id := m.ready[0]
+		l := m.lines[id]
+		m.ready, l.queued = m.ready[1:], false
+		if l.unstored > 0 || len(l.items) == 0 { // since it was put there; it comes again, if anything is left of it
+			m.offer(id, l)
+			continue
+		}
+		if it := l.items[0]; !it.waits && m.isDead(it) { // what became of one before it was not stored when the others died
+			l.items = l.items[1:]
+			m.bury(l, it)
 			continue
 		}
 		l.busy = true
@@ -51,7 +58,7 @@ func (m *machine) takeRefusal(l *line, it *item, why string) {
 	if m.failures++; m.failures == 1 {
 		m.failing = m.now
 	}
-	if it.tries++; it.tries == 1 {
+	if it.tries++; it.tries == 1 && !m.ails() { // else it dies with those that were never tried
 		it.since = m.now
 	}
 	if m.ails() {

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -56,5 +57,54 @@ func TestWhatWaitsForANoteIsUrgent(t *testing.T) {
 	m.Step(now+apart, turned{Events: []Event{one(2)}, Settled: 2})
 	if !m.turning {
 		t.Error("the event that came after the answer waits for a pause")
+	}
+}
+
+// A replay that comes while it looks for what waits in the store is found soon, not at the next long look. Thousands of events do not make
+// it look thousands of times.
+func TestAReplayDuringALook(t *testing.T) {
+	t.Parallel()
+	now := time.Second
+	m := newMachine(now, Place{}, Health{}, func(*Event) bool { return true })
+	m.Step(now, tick{}) // looks, and finds nothing
+	m.Step(now, woken{})
+	m.Step(now, turned{})
+	looks := 0
+	for range 1000 {
+		now += apart
+		for _, a := range m.Step(now, woken{}) {
+			if a, is := a.(turn); is {
+				looks += map[bool]int{true: 1}[a.Waits > 0]
+				m.Step(now, turned{})
+			}
+		}
+	}
+	if least, most := int(1000*apart/(looksApart+apart)), int(1000*apart/looksApart)+1; looks < least || looks > most {
+		t.Errorf("it has looked %d times, want %d to %d", looks, least, most)
+	}
+	m.Step(now+looksApart, tick{}) // looks
+	m.Step(now+looksApart, woken{})
+	m.Step(now+looksApart, turned{})
+	if m.lookAt-now > 2*looksApart {
+		t.Errorf("it looks for the replay after %v, want %v at most", m.lookAt-now, 2*looksApart)
+	}
+}
+
+// What is read of those that wait, while an earlier event of its intent is refused, is not told before that one.
+func TestAWaitReadDuringARefusal(t *testing.T) {
+	t.Parallel()
+	of := pending.ID{1}
+	now := time.Second
+	m := newMachine(now, Place{}, Health{}, func(*Event) bool { return true })
+	m.Step(now, tick{})
+	m.Step(now, turned{Events: []Event{{ID: 1, Event: pending.Event{Intent: of}}}, Settled: 1})
+	now += looksApart
+	m.Step(now, woken{}) // looks for what waits, and an event is refused meanwhile
+	m.Step(now, answered{intent: of, why: "no"})
+	acts := m.Step(now, turned{Waits: []Wait{{Event: Event{ID: 3, Event: pending.Event{Intent: of}}}}})
+	now += apart
+	acts = append(append(acts, m.Step(now, tick{})...), m.Step(now, turned{})...) // it is stored that the first one waits
+	if i := slices.IndexFunc(acts, func(a act) bool { _, is := a.(post); return is }); i >= 0 {
+		t.Errorf("%+v is told, before the event 1", acts[i])
 	}
 }

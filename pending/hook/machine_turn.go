@@ -79,7 +79,14 @@ func (m *machine) nextLook(in Turned) {
 	for _, p := range m.storing.Park {
 		sooner(p.Again)
 	}
+	if m.seeks {
+		m.lookSoon()
+	}
 }
+
+// lookSoon looks for what waits in the store, since there may be a replay. A replay wakes it as an event does, of which there may be
+// thousands a second: so it looks for the second one a little later.
+func (m *machine) lookSoon() { m.lookAt = min(m.lookAt, max(m.now, m.lookedAt+looksApart)) }
 
 // takeNew takes a new event that the receiver wants.
 func (m *machine) takeNew(e Event) {
@@ -101,7 +108,11 @@ func (m *machine) takeNew(e Event) {
 // takeWait takes an event that waits in the store, and is due. An older one than those in memory is there after a replay.
 func (m *machine) takeWait(w Wait) {
 	l := m.line(w.Intent)
-	if slices.ContainsFunc(l.items, func(it *item) bool { return it.ID == w.ID }) {
+	switch {
+	case l.leaving: // an earlier one that was refused meanwhile is to wait there, before it
+		m.seeks = true
+		return
+	case slices.ContainsFunc(l.items, func(it *item) bool { return it.ID == w.ID }):
 		return
 	}
 	at := 0

@@ -356,8 +356,8 @@ func (w *world) tick(epoch int) {
 	}
 	w.tickAt = at
 	w.in(at-w.now, func() {
-		if w.tickAt != at {
-			return // another one came before
+		if w.tickAt != at || epoch != w.epoch {
+			return // another one came before, or it is of a leader that is dead
 		}
 		w.tickAt = 0
 		if due, is := w.machineDue(epoch); is && due <= w.now {
@@ -506,13 +506,16 @@ func (w *world) store(n *Note) (died int) {
 }
 
 func (w *world) reads(t Turn) (out Turned) {
+	firsts := map[pending.ID]bool{}
 	for _, id := range slices.Sorted(maps.Keys(w.rows)) {
 		r := w.rows[id]
+		first := !firsts[r.Intent]
+		firsts[r.Intent] = firsts[r.Intent] || !r.Dead
 		switch {
 		case t.Waits == 0 || r.Dead || r.waiting || slices.Contains(t.Without, id):
 		case r.due > w.now:
 			out.NextDue = min(cmp.Or(out.NextDue, r.due-w.now), r.due-w.now)
-		case len(out.Waits) < t.Waits:
+		case first && len(out.Waits) < t.Waits:
 			out.Waits = append(out.Waits, Wait{Event: *w.events[id-1], Put: Put{id, r.put}, Tries: r.Tries, Since: w.now - r.at})
 		}
 	}

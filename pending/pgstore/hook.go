@@ -22,7 +22,6 @@ type Hook struct {
 	name  string
 	token fence.Token
 	tail  *Tail
-	read  []Event // by the tail, and not returned yet
 }
 
 var _ hook.Store = (*Hook)(nil)
@@ -48,7 +47,8 @@ func (h *Hook) Open(ctx context.Context) (at hook.Place, health hook.Health, err
 	if err := translate(h.db.pools.Commit(ctx, &batch)); err != nil {
 		return at, health, err
 	}
-	h.tail, h.read = h.db.Tail(at.UpTo), nil
+	h.tail = h.db.Tail(at.UpTo)
+	h.tail.hook = h.name
 	return at, health, nil
 }
 
@@ -70,20 +70,16 @@ func (h *Hook) Turn(ctx context.Context, t hook.Turn) (out hook.Turned, err erro
 			return out, err
 		}
 	}
-	if t.Events > 0 && len(h.read) == 0 {
-		if h.read, err = h.tail.Next(ctx, t.Events); err != nil {
-			return out, err
-		}
-	}
 	if t.Events > 0 {
-		if out.Events, err = h.complete(ctx, h.read); err != nil {
+		events, err := h.tail.Next(ctx, t.Events)
+		if err != nil {
 			return out, err
 		}
-		h.read = nil
+		for _, e := range events {
+			out.Events = append(out.Events, e.Event)
+		}
 	}
-	if out.Settled = h.tail.Settled(); len(h.read) > 0 {
-		out.Settled = 0 // they are not returned yet
-	}
+	out.Settled = h.tail.Settled()
 	return out, nil
 }
 
@@ -170,10 +166,12 @@ func (r *waitRows) add(a hook.Again, since time.Duration) {
 }
 
 const (
+	isFirst = `
+		   AND NOT EXISTS (SELECT FROM conch.hook_waits b WHERE b.hook = w.hook AND b.intent = w.intent AND b.event < w.event AND b.dead_at IS NULL)`
+
 	headsDue = `
 		UPDATE conch.hook_waits w SET due_at = clock_timestamp()
-		 WHERE w.hook = $1 AND w.dead_at IS NULL AND w.due_at IS NULL
-		   AND NOT EXISTS (SELECT FROM conch.hook_waits b WHERE b.hook = w.hook AND b.intent = w.intent AND b.event < w.event AND b.dead_at IS NULL)`
+		 WHERE w.hook = $1 AND w.dead_at IS NULL AND w.due_at IS NULL` + isFirst
 
 	noteHook = `
 		UPDATE conch.hooks SET place = $2, beyond = $3::text::int8multirange, failures = $4, failing_since = clock_timestamp() - $5::interval, why = $6,
@@ -213,89 +211,35 @@ func multirange(all [][2]int64) string {
 }
 
 const (
+	// One that is due may have got one before it since: an event that was in memory when it became due, and was refused then; or a replay.
 	waitsDue = `
-		SELECT event, since, tries, extract(epoch FROM statement_timestamp() - since)::float8 FROM conch.hook_waits
-		 WHERE hook = $1 AND dead_at IS NULL AND due_at <= statement_timestamp() AND NOT event = ANY ($2) ORDER BY due_at, event LIMIT $3`
+		SELECT w.since, w.tries, extract(epoch FROM statement_timestamp() - w.since)::float8,` + eventColumns + `
+		  FROM (SELECT * FROM conch.hook_waits w WHERE hook = $1 AND dead_at IS NULL AND due_at <= statement_timestamp() AND NOT event = ANY ($2)` + isFirst + `
+		         ORDER BY due_at, event LIMIT $3) w
+		  JOIN conch.pending_events e ON e.id = w.event` + ofIntent + ` ORDER BY w.due_at, w.event`
 
 	nextDue = `
 		SELECT coalesce(extract(epoch FROM pg_catalog.min(due_at) - statement_timestamp()), 0)::float8 FROM conch.hook_waits
 		 WHERE hook = $1 AND dead_at IS NULL AND due_at > statement_timestamp()`
-
-	eventsNamed = `SELECT 0::bigint, e.id, e.at, e.chain, e.account, e.intent, e.version, e.kind, e.fate, e.nonce, e.hash, e.block_hash, e.block_number, e.effect, e.why, ''
-		  FROM conch.pending_events e WHERE e.id = ANY ($1)`
-
-	// An intent's key never changes, so each look finds the same.
-	eventsBehind = `
-		SELECT e.id, coalesce((SELECT i.idempotency_key FROM conch.intents i WHERE i.id = e.intent),
-		                      (SELECT i.idempotency_key FROM conch.archived_intents i WHERE i.id = e.intent), ''),
-		       extract(epoch FROM statement_timestamp() - e.at)::float8,
-		       EXISTS (SELECT FROM conch.hook_waits w WHERE w.hook = $1 AND w.intent = e.intent AND w.event < e.id AND w.dead_at IS NULL)
-		  FROM conch.pending_events e WHERE e.id = ANY ($2)`
 )
 
-// waits reads events that are due.
+// waits reads events that are due, and when the next one is.
 func (h *Hook) waits(ctx context.Context, t hook.Turn, out *hook.Turned) error {
-	rows, _ := h.db.pools.Readers.Query(ctx, waitsDue, h.name, append([]int64{}, t.Without...), t.Waits) // they have its error
-	var id int64
-	var put time.Time
-	var tries int
-	var since float64
-	waits := map[int64]hook.Wait{}
-	var ids []int64
-	_, err := pgx.ForEachRow(rows, []any{&id, &put, &tries, &since}, func() error {
-		waits[id] = hook.Wait{Put: hook.Put{ID: id, At: put}, Tries: tries, Since: seconds(since)}
-		ids = append(ids, id)
-		return nil
-	})
-	if err != nil {
+	var batch pgx.Batch
+	batch.Queue(waitsDue, h.name, append([]int64{}, t.Without...), t.Waits).Query(func(rows pgx.Rows) (err error) {
+		out.Waits, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (w hook.Wait, err error) {
+			var since float64
+			e, _, err := scanEvent(row, &w.Put.At, &w.Tries, &since)
+			w.Event, w.Put.ID, w.Since = e.Event, e.ID, seconds(since)
+			return w, err
+		})
 		return err
-	}
-	var left float64
-	if err := h.db.pools.Readers.QueryRow(ctx, nextDue, h.name).Scan(&left); err != nil || len(ids) == 0 {
+	})
+	batch.Queue(nextDue, h.name).QueryRow(func(row pgx.Row) error {
+		var left float64
+		err := row.Scan(&left)
 		out.NextDue = seconds(left)
 		return err
-	}
-	out.NextDue = seconds(left)
-	if rows, err = h.db.pools.Readers.Query(ctx, eventsNamed, ids); err != nil {
-		return err
-	}
-	named, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Event, error) {
-		var none int64
-		e, _, err := scanEvent(row, &none)
-		return e, err
 	})
-	if err != nil {
-		return err
-	}
-	complete, err := h.complete(ctx, named)
-	for _, e := range complete {
-		w := waits[e.ID]
-		w.Event = e
-		out.Waits = append(out.Waits, w)
-	}
-	return err
-}
-
-// complete adds to events what is not in their rows.
-func (h *Hook) complete(ctx context.Context, events []Event) (all []hook.Event, err error) {
-	if len(events) == 0 {
-		return nil, nil
-	}
-	ids, at := make([]int64, len(events)), map[int64]int{}
-	all = make([]hook.Event, len(events))
-	for i, e := range events {
-		ids[i], at[e.ID] = e.ID, i
-		all[i] = hook.Event{Event: e.Event, ID: e.ID, Chain: e.Chain}
-	}
-	rows, _ := h.db.pools.Readers.Query(ctx, eventsBehind, h.name, ids) // they have its error
-	var id int64
-	var key string
-	var age float64
-	var behind bool
-	_, err = pgx.ForEachRow(rows, []any{&id, &key, &age, &behind}, func() error {
-		e := &all[at[id]]
-		e.Key, e.Age, e.Behind = key, seconds(age), behind
-		return nil
-	})
-	return all, err
+	return h.db.pools.Readers.SendBatch(ctx, &batch).Close()
 }

@@ -136,6 +136,23 @@ func TestWhatAReceiverRefusesWaits(t *testing.T) {
 	says("in turn", &hook.Note{Place: at, Gone: []hook.Put{out.Waits[0].Put}, Intents: []pending.ID{one.ID}}, "[3:0]")
 }
 
+// An event is not due while an earlier one of its intent waits, also if that was in memory when it became due, and is refused only now.
+func TestWhatIsDueWaitsForAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t)
+	d.opens()
+	one := d.accept("one")
+	d.write(pending.Batch{New: []pending.Slot{slotOf(0, one)}}) // the event 2
+	note := hook.Note{Intents: []pending.ID{one.ID}, Park: []hook.Park{{Again: hook.Again{ID: 2}, Intent: one.ID}}}
+	if got := due(d.turns(&note)); got != "[2:0]" {
+		t.Fatalf("%s are due, want the second event", got)
+	}
+	note.Park = []hook.Park{{Again: hook.Again{ID: 1, Tries: 1, Pause: time.Hour, Why: "no"}, Intent: one.ID}}
+	if got := due(d.turns(&note)); got != "[]" {
+		t.Errorf("%s are due, although the first event waits", got)
+	}
+}
+
 // What is replayed while its POST is under way, or confirmed and not noted yet, is told once more: the note is of the POST before. C4.5.
 func TestAReplayOutlivesTheNoteOfAnEarlierPost(t *testing.T) {
 	t.Parallel()

@@ -91,7 +91,7 @@ func events(t *testing.T, tail *pgstore.Tail) (all []pending.Event) {
 			if e.Chain != "evm:1" {
 				t.Errorf("got the event %+v, want one of evm:1", e)
 			}
-			all = append(all, e.Event)
+			all = append(all, e.Event.Event)
 		}
 		if len(found) < 3 {
 			return all

@@ -10,14 +10,13 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/hook"
 )
 
-// Event is an event of one of the chains in the database.
+// Event is an event of one of the chains in the database, as it was read.
 type Event struct {
-	pending.Event
+	hook.Event
 
-	ID    int64 // it names the event for ever
-	Chain string
 	Token string // the intent's
 }
 
@@ -27,7 +26,8 @@ type Event struct {
 // transaction has ended that may have drawn it; those above it do not wait for that.
 type Tail struct {
 	db     *Database
-	newest int64 // the highest ID that was read
+	hook   string // the receiver whose waiting events it looks for; empty: none
+	newest int64  // the highest ID that was read
 	holes  []hole
 }
 
@@ -58,15 +58,28 @@ func (t *Tail) Settled() int64 {
 	return t.newest
 }
 
-const eventsAfter = `
-	SELECT s.below, e.id, e.at, e.chain, e.account, e.intent, e.version, e.kind, e.fate, e.nonce, e.hash, e.block_hash, e.block_number, e.effect, e.why,
-	       coalesce((SELECT i.token FROM conch.intents i WHERE i.id = e.intent), (SELECT a.token FROM conch.archived_intents a WHERE a.id = e.intent), '')
+const (
+	// eventColumns are those of an event e and of its intent i, whose key and token never change. An event is behind if an earlier one of its
+	// intent waits for the receiver $1.
+	eventColumns = `
+	       e.id, e.at, e.chain, e.account, e.intent, e.version, e.kind, e.fate, e.nonce, e.hash, e.block_hash, e.block_number, e.effect, e.why,
+	       coalesce(i.token, ''), coalesce(i.idempotency_key, ''), coalesce(extract(epoch FROM statement_timestamp() - e.at), 0)::float8,
+	       EXISTS (SELECT FROM conch.hook_waits b WHERE b.hook = $1 AND b.intent = e.intent AND b.event < e.id AND b.dead_at IS NULL)`
+
+	ofIntent = `
+	  LEFT JOIN LATERAL (SELECT n.token, n.idempotency_key FROM conch.intents n WHERE n.id = e.intent
+	                     UNION ALL
+	                     SELECT a.token, a.idempotency_key FROM conch.archived_intents a WHERE a.id = e.intent LIMIT 1) i ON true`
+
+	eventsAfter = `
+	SELECT s.below,` + eventColumns + `
 	  FROM (SELECT pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text::bigint AS below) s
 	  LEFT JOIN LATERAL (
-	      (SELECT * FROM conch.pending_events WHERE id > $1 ORDER BY id LIMIT $2)
+	      (SELECT * FROM conch.pending_events WHERE id > $2 ORDER BY id LIMIT $3)
 	       UNION ALL
-	      SELECT o.* FROM unnest($3::bigint[], $4::bigint[]) AS h(low, high), conch.pending_events o WHERE o.id BETWEEN h.low AND h.high) e ON true
+	      SELECT o.* FROM unnest($4::bigint[], $5::bigint[]) AS h(low, high), conch.pending_events o WHERE o.id BETWEEN h.low AND h.high) e ON true` + ofIntent + `
 	 ORDER BY e.id`
+)
 
 // Next returns up to most new events, and those that were missing. If there are most of them or more, there are others. It asks once, and
 // once more if an ID is missing.
@@ -75,7 +88,7 @@ func (t *Tail) Next(ctx context.Context, most int) (events []Event, err error) {
 	for i, h := range t.holes {
 		lows[i], highs[i] = h.first, h.last
 	}
-	rows, _ := t.db.pools.Readers.Query(ctx, eventsAfter, t.newest, most, lows, highs) // they have its error
+	rows, _ := t.db.pools.Readers.Query(ctx, eventsAfter, t.hook, t.newest, most, lows, highs) // they have its error
 	var below int64
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
 		e, is, err := scanEvent(row, &below)
@@ -131,23 +144,25 @@ func without(holes []hole, id int64) (left []hole) {
 	return left
 }
 
-// scanEvent reads an event, if the row has one.
-func scanEvent(row pgx.CollectableRow, below *int64) (e Event, is bool, err error) {
+// scanEvent reads what is before eventColumns, and an event, if the row has one.
+func scanEvent(row pgx.CollectableRow, before ...any) (e Event, is bool, err error) {
 	var id, version, nonce, number *int64
-	var token string
+	var age float64
 	var at *time.Time
 	var chainID, kind, fate, why *string
 	var account, hash, block []byte
 	var intent pgtype.UUID
 	var effect *string
-	err = row.Scan(below, &id, &at, &chainID, &account, &intent, &version, &kind, &fate, &nonce, &hash, &block, &number, &effect, &why, &token)
+	err = row.Scan(append(before, &id, &at, &chainID, &account, &intent, &version, &kind, &fate, &nonce, &hash, &block, &number, &effect, &why,
+		&e.Token, &e.Key, &age, &e.Behind)...)
 	if err != nil || id == nil {
 		return e, false, err
 	}
-	e = Event{ID: *id, Chain: *chainID, Token: token, Event: pending.Event{
+	e.ID, e.Chain, e.Age = *id, *chainID, seconds(age)
+	e.Event.Event = pending.Event{
 		Intent: intent.Bytes, Account: chain.Account(account), Version: uint64(*version), Kind: pending.Kind(*kind), At: *at,
 		Hash: chain.Hash(hash), Why: *why,
-	}}
+	}
 	if nonce != nil {
 		e.Index = new(uint64(*nonce))
 	}

@@ -71,7 +71,7 @@ func (n *news) tell(ctx context.Context, tail *pgstore.Tail) {
 	for old := true; n.wanted(); {
 		events, err := tail.Next(ctx, newsBatch)
 		for _, e := range events {
-			n.pass(e.Chain, e.Event, e.Token, old)
+			n.pass(e.Chain, e.Event.Event, e.Token, old)
 		}
 		if err == nil && len(events) >= newsBatch {
 			continue // there are more

@@ -12,7 +12,6 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/pending"
-	"github.com/conchhq/conch/pending/hook"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -144,9 +143,8 @@ func (a *api) getDead(w http.ResponseWriter, r *http.Request) error {
 	}
 	all := []DeadEvent{}
 	for _, e := range found {
-		named := hook.Event{Event: e.Event.Event, ID: e.ID}
 		all = append(all, DeadEvent{
-			Event: named.Name(), Type: kindTransaction + "." + string(e.Kind), ID: idText(e.Intent), Version: e.Version,
+			Event: e.Name(), Type: kindTransaction + "." + string(e.Kind), ID: idText(e.Intent), Version: e.Version,
 			Account: a.webhooks.accounts.nameOf(accountID{e.Chain, e.Account}), Timestamp: e.At.UTC(), DiedAt: e.Died.UTC(), Tries: e.Tries, Why: e.Why,
 		})
 	}
