@@ -13,7 +13,7 @@ const architecture = "../../../docs/ARCHITECTURE.md"
 
 var rulesNamed = regexp.MustCompile("sim (`[a-z-]+`(?:, `[a-z-]+`)*)")
 
-// The simulator knows each rule that the page says is broken there.
+// The simulator knows each rule that the page names; its help has the others.
 func TestNamedRulesExist(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(architecture)
@@ -29,7 +29,7 @@ func TestNamedRulesExist(t *testing.T) {
 			}
 		}
 	}
-	if named < 20 {
-		t.Errorf("found only %d names of rules, want at least 20: does the pattern still match?", named)
+	if named < 10 {
+		t.Errorf("found only %d names of rules, want at least 10: does the pattern still match?", named)
 	}
 }
