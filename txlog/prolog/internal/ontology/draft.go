@@ -31,7 +31,7 @@ type changed struct {
 
 // NewDraft begins a draft.
 func NewDraft(b *txlog.Budget, of *Base) *Draft {
-	return &Draft{b: b, of: of, preds: map[Name]*changed{}, ops: of.ops, flags: of.flags, old: map[syntax.OpKey]bool{}}
+	return &Draft{b: b, of: of, preds: map[Name]*changed{}, ops: of.ops, flags: of.flags}
 }
 
 // Pred returns a predicate, which never changes; nil: it does not exist.
@@ -79,6 +79,9 @@ func (d *Draft) SetFlag(name, value string) {
 // SetOp sets an operator.
 func (d *Draft) SetOp(k syntax.OpKey, op syntax.Op) {
 	d.b.Spend(1 + d.ops.Own())
+	if d.old == nil {
+		d.old = map[syntax.OpKey]bool{}
+	}
 	d.old[k] = true
 	d.ops = d.ops.With(k, op)
 }

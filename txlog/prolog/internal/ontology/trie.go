@@ -43,13 +43,13 @@ func (n *node[L]) place(key uint64) (at int, is bool) {
 	return bits.OnesCount16(n.has & (bit - 1)), n.has&bit != 0
 }
 
-// own returns the node, or a copy of it, that an owner may change.
-func (n *node[L]) own(by *owner) *node[L] {
+// own returns the node, or a copy of it with room for more parts, that an owner may change.
+func (n *node[L]) own(by *owner, more int) *node[L] {
 	if by != nil && n.by == by {
 		return n
 	}
 	made := *n
-	made.by, made.parts = by, slices.Clone(n.parts)
+	made.by, made.parts = by, append(make([]trie[L], 0, len(n.parts)+more), n.parts...)
 	return &made
 }
 
@@ -94,13 +94,15 @@ func (t trie[L]) with(l L, by *owner) trie[L] {
 	case t.sub != nil && !t.sub.fits(key):
 		return forked(t, t.sub.begin, l, by)
 	case t.sub != nil:
-		n := t.sub.own(by)
-		if i, is := n.place(key); is {
+		i, is := t.sub.place(key)
+		if is {
+			n := t.sub.own(by, 0)
 			n.parts[i] = n.parts[i].with(l, by)
-		} else {
-			n.parts = slices.Insert(n.parts, i, trie[L]{leaf: l})
-			n.has |= 1 << (key >> n.shift & (1<<digit - 1))
+			return trie[L]{sub: n}
 		}
+		n := t.sub.own(by, 1)
+		n.parts = slices.Insert(n.parts, i, trie[L]{leaf: l})
+		n.has |= 1 << (key >> n.shift & (1<<digit - 1))
 		return trie[L]{sub: n}
 	case t.leaf != none && t.leaf.key() != key:
 		return forked(t, t.leaf.key(), l, by)
@@ -142,7 +144,7 @@ func (t trie[L]) without(key uint64, by *owner) trie[L] {
 	case part.empty() && len(t.sub.parts) == 2:
 		return t.sub.parts[1-i]
 	}
-	n := t.sub.own(by)
+	n := t.sub.own(by, 0)
 	if n.parts[i] = part; part.empty() {
 		n.parts = slices.Delete(n.parts, i, i+1)
 		n.has &^= 1 << (key >> n.shift & (1<<digit - 1))
