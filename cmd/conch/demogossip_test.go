@@ -25,6 +25,11 @@ type gossipVerdict struct {
 		Index    int
 		Equal    bool
 	}
+	World *struct {
+		Goals, Lost, Doubled, Unanswered, Copies int
+
+		Equal bool
+	}
 	Replaced   spread  `json:"replaced_ms"`
 	Late       float64 `json:"late_ms"`
 	Leader     string
@@ -34,7 +39,7 @@ type gossipVerdict struct {
 // B18, B19: twelve real agents name one leader. It is killed, others are killed with it, and the network is cut: all
 // that live name another, the side without a majority of the electors names nobody, and each piece of news is heard once.
 // B13, B14, B20, V7: they have a log, under load all the while. Its leader is killed, a member loses its disk, and a node joins that
-// has nothing: each goal that was acknowledged is in the log once, and all thirteen copies are equal.
+// has nothing: each goal that was acknowledged is in the log once, and all thirteen copies are equal. B22: so is each of a log in Prolog beside it.
 //
 // It is not parallel: beside other tests of real processes, two processors keep a leader that works from its word for longer than a
 // heartbeat counts, and it is rightly replaced.
@@ -47,9 +52,9 @@ func TestDemoOfGossip(t *testing.T) { //nolint:paralleltest // see above
 	v := decode[gossipVerdict](t, r.out)
 	keys := decode[map[string]any](t, r.out)
 	wantKeys(t, keys, "nodes", "electors", "cold_ms", "cold_rounds", "kills", "replaced_ms", "replaced_each", "crashed", "partitions", "silent_ms",
-		"healed_ms", "news", "heard", "news_ms", "lost", "doubled", "deposed", "two_named_ms", "two_led_ms", "leader", "late_ms", "log", "violations")
-	if len(keys) != 23 || strings.Count(r.out, "\n") != 1 {
-		t.Errorf("stdout is %q, want one document with 23 keys in one line", r.out)
+		"healed_ms", "news", "heard", "news_ms", "lost", "doubled", "deposed", "two_named_ms", "two_led_ms", "leader", "late_ms", "log", "world", "violations")
+	if len(keys) != 24 || strings.Count(r.out, "\n") != 1 {
+		t.Errorf("stdout is %q, want one document with 24 keys in one line", r.out)
 	}
 	cuts := 1
 	if strings.Contains(r.err, "THE NETWORK IS NOT CUT") {
@@ -64,6 +69,9 @@ func TestDemoOfGossip(t *testing.T) { //nolint:paralleltest // see above
 		l.Lost+l.Doubled+l.Unanswered > 0 || l.Copies != 13 || l.Index != l.Entries || !l.Equal {
 		t.Errorf("of the log the verdict is %+v, want each strike, and thirteen copies that are equal", *l)
 	}
+	if w := v.World; w.Goals < 40 || w.Lost+w.Doubled+w.Unanswered > 0 || w.Copies != 13 || !w.Equal {
+		t.Errorf("of the log in Prolog the verdict is %+v, want thirteen copies that are equal", *w)
+	}
 	violations := v.Violations
 	if v.Late > 300 { // a machine that holds everybody up for longer than a heartbeat counts deposes leaders; what is not about time has no such excuse
 		violations = slices.DeleteFunc(slices.Clone(violations), func(said string) bool {
@@ -73,7 +81,7 @@ func TestDemoOfGossip(t *testing.T) { //nolint:paralleltest // see above
 	if v.Lost+v.Doubled > 0 || v.Leader == "" || len(violations) > 0 || (r.code != 0) != (len(v.Violations) > 0) {
 		t.Errorf("exit code %d, the verdict is %s, and the progress %s; want no violations", r.code, r.out, r.err)
 	}
-	for _, part := range []string{"12 nodes start, the 7 electors last", "kill -9 n0", "which led", "a tenth of the nodes at once", "are back, and name", "no more strikes", "conch log tail flags", "export CONCH_NODE_URL=unix:" + scratch, "led the log", "is a member again", "n013 has all", "a fresh read at each of the 13 nodes counts ", "for each of them: equal up to entry"} {
+	for _, part := range []string{"12 nodes start, the 7 electors last", "kill -9 n0", "which led", "a tenth of the nodes at once", "are back, and name", "no more strikes", "conch log tail flags", "export CONCH_NODE_URL=unix:" + scratch, "led the log", "is a member again", "n013 has all", "a fresh read at each of the 13 nodes counts ", "conch log verify world --node … for each of them: equal up to entry"} {
 		if !strings.Contains(r.err, part) {
 			t.Errorf("%q is not in the progress %q", part, r.err)
 		}

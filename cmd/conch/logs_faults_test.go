@@ -329,32 +329,43 @@ func (c *chronicle) asks(at int, id string, since uint64, d kvtest.Do) (got kvte
 	if err != nil {
 		return got, false, err
 	}
-	req.Close = true
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return got, false, nil // it is dead, or does not answer
+	heard, known, err := c.sends(req, fmt.Sprintf("%s %+v", id, d))
+	if !known {
+		return got, false, err
 	}
-	defer func() { _ = res.Body.Close() }()
-	var told struct {
-		Result, Answer json.RawMessage
-		Fault, Detail  string
-		Index          uint64
-	}
-	switch err := json.NewDecoder(res.Body).Decode(&told); {
-	case err != nil, res.StatusCode == http.StatusServiceUnavailable, res.StatusCode == http.StatusTooManyRequests:
-		return got, false, nil
-	case res.StatusCode != http.StatusOK:
-		return got, false, fmt.Errorf("%s %+v: %s %s", id, d, res.Status, told.Detail)
-	}
-	c.mu.Lock()
-	c.since = max(c.since, told.Index)
-	c.mu.Unlock()
 	var text bytes.Buffer
-	if raw := slices.Concat(told.Result, told.Answer); len(raw) > 0 {
+	if raw := slices.Concat(heard.Result, heard.Answer); len(raw) > 0 {
 		if err := json.Compact(&text, raw); err != nil {
 			return got, false, err
 		}
 	}
-	return kvtest.Got{Result: text.String(), Fault: told.Fault}, true, nil
+	return kvtest.Got{Result: text.String(), Fault: heard.Fault}, true, nil
+}
+
+// reply is what a client hears.
+type reply struct {
+	Result, Answer json.RawMessage
+	Fault, Detail  string
+	Index          uint64
+}
+
+// sends sends a request, and reports whether the answer says what became of it.
+func (c *chronicle) sends(req *http.Request, about string) (heard reply, known bool, err error) {
+	req.Close = true
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return heard, false, nil // it is dead, or does not answer
+	}
+	defer func() { _ = res.Body.Close() }()
+	switch err := json.NewDecoder(res.Body).Decode(&heard); {
+	case err != nil, res.StatusCode == http.StatusServiceUnavailable, res.StatusCode == http.StatusTooManyRequests:
+		return heard, false, nil
+	case res.StatusCode != http.StatusOK:
+		return heard, false, fmt.Errorf("%s: %s %s", about, res.Status, heard.Detail)
+	}
+	c.mu.Lock()
+	c.since = max(c.since, heard.Index)
+	c.mu.Unlock()
+	return heard, true, nil
 }

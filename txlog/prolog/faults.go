@@ -18,16 +18,16 @@ func (f fault) Error() string { return f.kind + ": " + f.text }
 
 // The kinds of faults.
 const (
-	badGoal = "bad goal"
-	without = "no"
-	thrown  = "error"
-	tooMuch = "limit"
+	badGoal  = "bad goal"
+	unsolved = "no"
+	thrown   = "error"
+	tooMuch  = "limit"
 )
 
 func bad(text string) error   { return fault{badGoal, text} }
 func limit(text string) error { return fault{tooMuch, text} }
 
-var errNo = fault{without, "the goal has no solution"}
+var errNo = fault{unsolved, "the goal has no solution"}
 
 // failure says why a goal has failed.
 func failure(b *txlog.Budget, ops *syntax.Ops, err error) error {

@@ -176,6 +176,9 @@ func bindingsOf(m *solve.Machine, vars []syntax.NamedVar, most int) ([]byte, err
 
 // quoted returns a text as JSON, as it is typed: < is no danger here.
 func quoted(s string) []byte {
+	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) < 0 {
+		return append(append(append(make([]byte, 0, len(s)+2), '"'), s...), '"')
+	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)

@@ -66,17 +66,22 @@ func says(o txlog.Outcome) string {
 // ask returns the first solutions of a query, as JSON, or why there is none.
 func ask(t testing.TB, s txlog.State, goal string) string {
 	t.Helper()
+	return answered(t, s.View(), goal)
+}
+
+func answered(t testing.TB, view txlog.View, goal string) string {
+	t.Helper()
 	query, err := json.Marshal(map[string]any{"goal": goal})
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
-	answer, err := txlog.Ask(s.View(), query)
+	answer, err := txlog.Ask(view, query)
 	if err != nil {
 		return err.Error()
 	}
 	var got Solutions
 	if err := json.Unmarshal(answer, &got); err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	var all []string
 	for _, one := range got.Solutions {

@@ -18,6 +18,12 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 			"follower/always-serve": "TestParkedNodesServe",
 		},
 		"txlog/quorum/internal/majority": {"no-forward": "TestNoForward"},
+		"txlog/prolog": {
+			"snapshot-iterators": "TestTheTrap", "clause-is-itself": "TestACallSeesTheClausesOfItsBeginning", "seen-stays": "TestACallSeesTheClausesOfItsBeginning",
+			"view-stays": "TestAQueryHasItsTime", "name-not-place": "TestADiffNamesClauses", "no-world": "TestThereIsNoWorld", "cut-through": "TestACutGoesThrough",
+			"fail-is-empty": "TestAFailureIsEmpty", "predicate-stays": "TestAPredicateStays", "query-changes-nothing": "TestAQueryChangesNothing",
+			"stored-is-small": "TestWhatIsStoredIsSmall",
+		},
 		"sequencer/internal/sender": {
 			"sender/current-delegate": "TestAGrantIsOfItsDelegation", "sender/same-payload": "TestAnotherPayloadIsAnotherIntent",
 			"sender/rising-in-a-delegation": "TestWhatComesBackIsInAnotherDelegation",

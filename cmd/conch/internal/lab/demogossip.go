@@ -64,6 +64,19 @@ func logRows(v *goals.Verdict, members int) []string {
 	}
 }
 
+// worldRows is what became of the log in Prolog, beside what it shares with the other one.
+func worldRows(v *goals.Verdict) []string {
+	if v == nil {
+		return nil
+	}
+	return []string{
+		fmt.Sprintf("goals in Prolog\t%d\tacknowledged by nodes of the log world", v.Goals),
+		fmt.Sprintf("  took\t%s\tms from the first request until the acknowledgement", v.Took),
+		fmt.Sprintf("  lost\t%d", v.Lost), fmt.Sprintf("  doubled\t%d", v.Doubled), fmt.Sprintf("  unanswered\t%d", v.Unanswered),
+		fmt.Sprintf("copies\t%d\t%s up to entry %d", v.Copies, map[bool]string{true: "equal", false: "NOT EQUAL"}[v.Equal], v.Index),
+	}
+}
+
 func (l lab) printSwarm(v swarm.Verdict, whole bool) error {
 	rows := []string{
 		fmt.Sprintf("nodes\t%d\tof which %d are electors", v.Nodes, v.Electors),
@@ -82,6 +95,7 @@ func (l lab) printSwarm(v swarm.Verdict, whole bool) error {
 		fmt.Sprintf("two led\t%.1f\tms at most", v.TwoLed),
 	}
 	rows = append(rows, logRows(v.Log, v.Electors)...)
+	rows = append(rows, worldRows(v.World)...)
 	rows = append(rows,
 		fmt.Sprintf("demo late\t%.1f\tms at most: the machine was so busy", v.Late),
 	)

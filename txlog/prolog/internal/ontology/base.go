@@ -25,6 +25,7 @@ type shard struct {
 // Base is what a store says, as a solver sees it. It is used by one goroutine; a copy that View returns is of its time, and anybody may read it.
 type Base struct {
 	views  uint64
+	by     *owner // of what no view has; nil: there is none
 	shards [shards]*shard
 	ops    *syntax.Ops
 	flags  map[string]string
@@ -35,6 +36,7 @@ func (n Name) shard() int { return int(maphash.Comparable(seed, n) % shards) }
 // View returns the base as it is now.
 func (b *Base) View() *Base {
 	b.views++
+	b.by = nil
 	view := *b
 	return &view
 }
@@ -91,14 +93,17 @@ func (b *Base) Take(key []byte, now keyed.Entry) {
 	if now != "" {
 		value = now.Text()
 	}
+	if b.by == nil {
+		b.by = &owner{}
+	}
 	switch key[0] {
 	case clauseKey:
 		n, rest, _ := cutName(key)
 		p := b.Pred(n)
 		if rank := rankOf(rest); value != "" {
-			p = p.with(NewClause(rank, value), nil)
-		} else if p != nil {
-			p = p.without(rank, nil)
+			p = p.with(NewClause(rank, value), b.by)
+		} else {
+			p = p.without(rank, b.by)
 		}
 		b.set(n, p)
 	case predKey:
@@ -130,32 +135,8 @@ func (b *Base) Take(key []byte, now keyed.Entry) {
 // Load makes a base of all entries of a store, which come by key.
 func Load(all iter.Seq[keyed.Entry]) *Base {
 	b := &Base{}
-	var name Name
-	var some []*Clause
-	end := func() {
-		if len(some) > 0 {
-			p := &Pred{count: len(some)}
-			for part := range slices.Chunk(some, mostInBlock/2) {
-				p.blocks = append(p.blocks, &block{all: slices.Clone(part)})
-			}
-			b.set(name, p)
-		}
-		some = nil
-	}
 	for v := range all {
-		key := []byte(v.Key())
-		if key[0] != clauseKey {
-			end()
-			b.Take(key, v)
-			continue
-		}
-		n, rest, _ := cutName(key)
-		if n != name {
-			end()
-			name = n
-		}
-		some = append(some, NewClause(rankOf(rest), v.Text()))
+		b.Take([]byte(v.Key()), v)
 	}
-	end()
 	return b
 }

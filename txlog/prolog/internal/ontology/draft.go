@@ -2,6 +2,7 @@ package ontology
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -10,27 +11,54 @@ import (
 	"github.com/conchhq/conch/txlog/prolog/internal/syntax"
 )
 
-// Draft is a base with changes of one goal, which nobody else sees. What is not wanted is just dropped.
+// Draft is a base with changes of one goal, which nobody else sees. What is not wanted is just dropped. The base stays as it is meanwhile.
 type Draft struct {
 	b     *txlog.Budget
 	of    *Base
-	preds map[Name]*Pred // those that are other than in the base; nil: gone
+	by    *owner // of what nobody outside has seen; nil: there is none
+	preds map[Name]*changed
 	ops   *syntax.Ops
 	flags map[string]string
 	old   map[syntax.OpKey]bool // operators that were changed
 }
 
-// NewDraft begins a draft.
-func NewDraft(b *txlog.Budget, of *Base) *Draft {
-	return &Draft{b: b, of: of, preds: map[Name]*Pred{}, ops: of.ops, flags: of.flags, old: map[syntax.OpKey]bool{}}
+// changed is a predicate that may be other than in the base.
+type changed struct {
+	now   *Pred   // nil: gone
+	ranks []int64 // of clauses that have come or gone
+	whole bool    // all that it had are gone
 }
 
-// Pred returns a predicate; nil: it does not exist.
+// NewDraft begins a draft.
+func NewDraft(b *txlog.Budget, of *Base) *Draft {
+	return &Draft{b: b, of: of, preds: map[Name]*changed{}, ops: of.ops, flags: of.flags}
+}
+
+// Pred returns a predicate, which never changes; nil: it does not exist.
 func (d *Draft) Pred(n Name) *Pred {
-	if p, is := d.preds[n]; is {
-		return p
+	if c, is := d.preds[n]; is {
+		d.by = nil
+		return c.now
 	}
 	return d.of.Pred(n)
+}
+
+// pred is Pred for a moment: the next change may change it.
+func (d *Draft) pred(n Name) *Pred {
+	if c, is := d.preds[n]; is {
+		return c.now
+	}
+	return d.of.Pred(n)
+}
+
+// change returns what a predicate is in the draft, to be changed.
+func (d *Draft) change(n Name) *changed {
+	c, is := d.preds[n]
+	if !is {
+		c = &changed{now: d.of.Pred(n)}
+		d.preds[n] = c
+	}
+	return c
 }
 
 // Ops returns the operators.
@@ -51,6 +79,9 @@ func (d *Draft) SetFlag(name, value string) {
 // SetOp sets an operator.
 func (d *Draft) SetOp(k syntax.OpKey, op syntax.Op) {
 	d.b.Spend(1 + d.ops.Own())
+	if d.old == nil {
+		d.old = map[syntax.OpKey]bool{}
+	}
 	d.old[k] = true
 	d.ops = d.ops.With(k, op)
 }
@@ -60,8 +91,8 @@ func (d *Draft) Names() []Name {
 	all := d.of.Names()
 	d.b.Spend(len(all) + len(d.preds))
 	all = slices.DeleteFunc(all, func(n Name) bool { _, is := d.preds[n]; return is })
-	for n, p := range d.preds {
-		if p != nil {
+	for n, c := range d.preds {
+		if c.now != nil {
 			all = append(all, n)
 		}
 	}
@@ -70,80 +101,85 @@ func (d *Draft) Names() []Name {
 
 // Exist makes a predicate exist.
 func (d *Draft) Exist(n Name) {
-	if d.Pred(n) == nil {
-		d.preds[n] = &Pred{}
+	if d.pred(n) == nil {
+		d.change(n).now = &Pred{}
 	}
 }
 
-// spend pays for a change of a predicate before it is made: some of its clauses and all of its blocks are copied.
-func (d *Draft) spend(p *Pred, clauses int) {
-	if p != nil {
-		d.b.Spend(2 + (clauses+len(p.blocks))/8)
+// spend pays for a change of a predicate before it is made: the way to a clause is copied, in the order and in the index.
+func (d *Draft) spend(p *Pred) { d.b.Spend(2 + bits.Len(uint(p.Count()))/4) }
+
+// put makes a predicate have a clause, and remembers it.
+func (d *Draft) put(n Name, rank int64, raw string) {
+	d.spend(d.pred(n))
+	if d.by == nil {
+		d.by = &owner{}
 	}
+	c := d.change(n)
+	c.ranks = append(c.ranks, rank)
+	c.now = c.now.with(NewClause(rank, raw), d.by)
 }
 
 // Append adds a clause at the end.
 func (d *Draft) Append(n Name, raw string) {
-	d.Exist(n)
-	p := d.Pred(n)
-	rank, copied := int64(0), 0
-	if k := len(p.blocks); k > 0 {
-		last := p.blocks[k-1]
-		rank = last.all[len(last.all)-1].Rank + 1
-		if last.by != d {
-			copied = len(last.all)
-		}
+	rank := int64(0)
+	if p := d.pred(n); p.Count() > 0 {
+		rank = p.ranks.last().Rank + 1
 	}
-	d.spend(p, copied)
-	d.preds[n] = p.append(NewClause(rank, raw), d)
+	d.put(n, rank, raw)
 }
 
 // Prepend adds a clause at the beginning.
 func (d *Draft) Prepend(n Name, raw string) {
-	d.Exist(n)
-	p := d.Pred(n)
-	rank, copied := int64(0), 0
-	if len(p.blocks) > 0 {
-		rank, copied = p.blocks[0].all[0].Rank-1, len(p.blocks[0].all)
+	rank := int64(0)
+	if p := d.pred(n); p.Count() > 0 {
+		rank = p.ranks.first().Rank - 1
 	}
-	d.spend(p, copied)
-	d.preds[n] = p.with(NewClause(rank, raw), d)
+	d.put(n, rank, raw)
 }
 
 // Remove takes a clause out, and reports whether it was still there. The predicate goes on to exist.
-func (d *Draft) Remove(n Name, c *Clause) bool {
-	p := d.Pred(n)
-	if !p.Has(c) {
+func (d *Draft) Remove(n Name, k *Clause) bool {
+	p := d.pred(n)
+	if !p.Has(k) {
 		return false
 	}
-	in, _, _ := p.find(c.Rank)
-	d.spend(p, len(p.blocks[in].all))
-	d.preds[n] = p.without(c.Rank, d)
+	d.spend(p)
+	if d.by == nil {
+		d.by = &owner{}
+	}
+	c := d.change(n)
+	c.ranks = append(c.ranks, k.Rank)
+	c.now = p.without(k.Rank, d.by)
 	return true
 }
 
 // Clear takes all clauses out.
 func (d *Draft) Clear(n Name) {
-	if d.Pred(n) != nil {
-		d.preds[n] = &Pred{}
+	if d.pred(n) != nil {
+		c := d.change(n)
+		c.now, c.whole = &Pred{}, true
 	}
 }
 
 // Abolish takes out a predicate, so that it does not exist.
-func (d *Draft) Abolish(n Name) { d.preds[n] = nil }
+func (d *Draft) Abolish(n Name) {
+	c := d.change(n)
+	c.now, c.whole = nil, true
+}
 
 // Changes returns what is other than in the base, by the keys of the store.
 func (d *Draft) Changes() (all []keyed.Change) {
-	for n, p := range d.preds {
+	for n, c := range d.preds {
 		before := d.of.Pred(n)
-		if (before == nil) != (p == nil) {
+		if (before == nil) != (c.now == nil) {
 			after := exists
-			if p == nil {
+			if c.now == nil {
 				after = ""
 			}
 			all = append(all, keyed.Change{Key: string(nameKey(predKey, n)), After: after})
 		}
-		all = d.clauses(all, n, before, p)
+		all = d.clauses(all, n, before, c)
 	}
 	for k := range d.old {
 		before, after := d.of.ops.Of(k), d.ops.Of(k)
@@ -163,45 +199,27 @@ func (d *Draft) Changes() (all []keyed.Change) {
 	return all
 }
 
-// clauses appends the changes of a predicate. What both have in common is passed, block by block.
-func (d *Draft) clauses(all []keyed.Change, n Name, before, after *Pred) []keyed.Change {
-	if before == nil {
-		before = &Pred{}
+// clauses appends the changes of a predicate.
+func (d *Draft) clauses(all []keyed.Change, n Name, before *Pred, c *changed) []keyed.Change {
+	ranks := c.ranks
+	if c.whole {
+		d.b.Spend(before.Count())
+		for k := range before.All {
+			ranks = append(ranks, k.Rank)
+		}
 	}
-	if after == nil {
-		after = &Pred{}
-	}
-	same := map[*block]bool{}
-	for _, k := range before.blocks {
-		same[k] = true
-	}
-	changed := map[int64]string{}
-	for _, k := range after.blocks {
-		if d.b.Spend(1); same[k] {
-			same[k] = false // in both
+	d.b.Spend(len(ranks))
+	slices.Sort(ranks)
+	for _, rank := range slices.Compact(ranks) {
+		after := ""
+		if k := c.now.at(rank); k != nil {
+			after = k.Raw
+		}
+		if k := before.at(rank); k != nil && k.Raw == after || k == nil && after == "" {
 			continue
 		}
-		d.b.Spend(len(k.all))
-		for _, c := range k.all {
-			changed[c.Rank] = c.Raw
-		}
-	}
-	for _, k := range before.blocks {
-		if !same[k] {
-			continue
-		}
-		d.b.Spend(len(k.all))
-		for _, c := range k.all {
-			if raw, is := changed[c.Rank]; is && raw == c.Raw {
-				delete(changed, c.Rank)
-			} else if !is {
-				changed[c.Rank] = ""
-			}
-		}
-	}
-	for rank, raw := range changed {
-		d.b.Spend(1 + len(raw)/16)
-		all = append(all, keyed.Change{Key: string(rankKey(n, rank)), After: strings.Clone(raw)})
+		d.b.Spend(1 + len(after)/16)
+		all = append(all, keyed.Change{Key: string(rankKey(n, rank)), After: strings.Clone(after)})
 	}
 	return all
 }

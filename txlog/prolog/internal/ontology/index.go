@@ -1,191 +1,122 @@
 package ontology
 
 import (
-	"encoding/binary"
-	"strings"
+	"hash/maphash"
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/prolog/internal/term"
 )
 
-// index says which clauses of a block may have a first argument. It is made when it is first asked for.
-type index struct {
-	of   map[any][]int32 // by first argument, those with it and those that take any
-	any  []int32         // those that take any
-	size int
+// First is what clauses are looked up by: a first argument, of which a compound is its name and arity. The empty one is anything.
+type First struct {
+	of    term.Term // an Atom, an Int or a Float; of a compound its name
+	arity int       // of a compound
 }
 
-// functor is the first argument of a clause that is a compound.
-type functor struct {
-	name  term.Atom
-	arity int
-}
-
-// FirstOf returns what a first argument is looked up by; nil: it may be anything.
-func FirstOf(t term.Term) any {
-	switch t := t.(type) {
+// FirstOf returns it of some arguments.
+func FirstOf(b *txlog.Budget, args []term.Term) First {
+	if len(args) == 0 {
+		return First{}
+	}
+	switch t := term.Deref(b, args[0]).(type) {
 	case term.Atom, term.Int, term.Float:
-		return t
+		return First{of: t}
 	case *term.Compound:
-		return functor{t.Name, len(t.Args)}
+		return First{t.Name, len(t.Args)}
 	}
-	return nil
+	return First{}
 }
 
-// firstIn returns it of a clause's bytes, of which it reads no more than that.
-func firstIn(raw string) any {
-	if len(raw) < 3 || raw[1] == 0 {
-		return nil
-	}
-	rest := raw[1:]
-	for rest != "" && rest[0] >= 0x80 { // the number of arguments
-		rest = rest[1:]
-	}
-	if len(rest) < 3 {
-		return nil
-	}
-	rest = rest[1:]
-	number := func() uint64 {
-		n, size := binary.Uvarint([]byte(rest[:min(len(rest), binary.MaxVarintLen64)]))
-		rest = rest[max(size, 0):]
-		return n
-	}
-	text := func() string {
-		n := min(number(), uint64(len(rest)))
-		return strings.Clone(rest[:n]) // the name outlives the clause
-	}
-	tag := rest[0]
-	switch rest = rest[1:]; tag {
-	case 'a':
-		return term.NewAtom(text())
-	case 't':
-		arity := number()
-		return functor{term.NewAtom(text()), int(min(arity, 1<<20))}
-	case 'i', 'f':
-		c, is := term.Decode("F\x01" + raw[len(raw)-len(rest)-1:][:min(len(rest)+1, numberSize(tag, rest))])
-		if is {
-			return FirstOf(c.Args[0])
-		}
-	}
-	return nil
+func (f First) anything() bool { return f.of == nil }
+
+// hash is another one in each process, so that nobody can make firsts that have the same one. Nothing that may be seen depends on it.
+func (f First) hash() uint64 { return maphash.Comparable(seed, f) }
+
+// bucket has the clauses whose first arguments have one hash.
+type bucket struct {
+	hash  uint64
+	ranks trie[*Clause]
 }
 
-// numberSize returns how many bytes a number has, with its tag.
-func numberSize(tag byte, rest string) int {
-	if tag == 'f' {
-		return 9
+func (k *bucket) key() uint64 { return k.hash }
+
+// put adds a clause to the index of first arguments.
+func (p *Pred) put(c *Clause, by *owner) {
+	if c.first.anything() {
+		p.anything = p.anything.with(c, by)
+		return
 	}
-	n := 1
-	for i := 0; i < len(rest) && rest[i] >= 0x80; i++ {
-		n++
+	hash := c.first.hash()
+	var alike trie[*Clause]
+	if k := p.firsts.get(hash); k != nil {
+		alike = k.ranks
 	}
-	return n + 1
+	p.firsts = p.firsts.with(&bucket{hash, alike.with(c, by)}, by)
 }
 
-// least is how many clauses of a block are looked at one by one rather than by an index.
+// take takes a clause out of the index.
+func (p *Pred) take(c *Clause, by *owner) {
+	if c.first.anything() {
+		p.anything = p.anything.without(c.key(), by)
+		return
+	}
+	hash := c.first.hash()
+	if left := p.firsts.get(hash).ranks.without(c.key(), by); left.empty() {
+		p.firsts = p.firsts.without(hash, by)
+	} else {
+		p.firsts = p.firsts.with(&bucket{hash, left}, by)
+	}
+}
+
+// least is how many clauses of a predicate are looked at one by one rather than by the index.
 const least = 8
-
-// indexed returns the block's index.
-func (k *block) indexed(b *txlog.Budget) *index {
-	if x := k.index.Load(); x != nil && x.size == len(k.all) {
-		return x
-	}
-	if k.by == nil {
-		b = nil // it lasts, and whether it is there already depends on what was asked before
-	}
-	b.Spend(len(k.all))
-	x := &index{of: map[any][]int32{}, size: len(k.all)}
-	for i, c := range k.all {
-		i := int32(i)
-		if c.first == nil {
-			x.any = append(x.any, i)
-			for first := range x.of {
-				x.of[first] = append(x.of[first], i)
-			}
-			b.Spend(len(x.of))
-			continue
-		}
-		known, is := x.of[c.first]
-		if !is {
-			known = append(known, x.any...)
-			b.Spend(len(x.any))
-		}
-		x.of[c.first] = append(known, i)
-	}
-	k.index.Store(x)
-	return x
-}
 
 // Iter goes through the clauses that a predicate had when it began.
 type Iter struct {
-	b      *txlog.Budget
-	blocks []*block
-	first  any
-	in     *block
-	list   []int32 // with an index, those of the block that are left
-	by     bool    // an index
-	at     int
-	next   *Clause
+	first      First
+	some, rest cursor[*Clause] // by the index those with the first argument, and those that take anything
+	one, free  *Clause         // the next of each
 }
 
-// Each begins to go through the clauses that may have a first argument; nil: all.
-func (p *Pred) Each(b *txlog.Budget, first any) Iter {
-	it := Iter{b: b, first: first}
-	if p != nil {
-		it.blocks = p.blocks
+// Each begins to go through the clauses that may have a first argument.
+func (p *Pred) Each(b *txlog.Budget, first First) (it Iter) {
+	if p == nil {
+		return it
 	}
-	it.move()
+	b.Spend(1)
+	if it.first = first; first.anything() || p.count <= least {
+		it.some = p.ranks.cursor()
+	} else {
+		if k := p.firsts.get(first.hash()); k != nil {
+			it.some = k.ranks.cursor()
+		}
+		it.rest = p.anything.cursor()
+		it.free = it.rest.next()
+	}
+	it.one = it.step()
 	return it
 }
 
-// More reports whether there is another clause.
-func (it *Iter) More() bool { return it.next != nil }
-
-// Next returns the next clause; nil: there is none.
-func (it *Iter) Next() *Clause {
-	c := it.next
-	if c != nil {
-		it.move()
-	}
-	return c
-}
-
-// move finds the clause after this one.
-func (it *Iter) move() {
+// step returns the next one whose first argument may fit: all are looked at, or another one has its hash.
+func (it *Iter) step() *Clause {
 	for {
-		switch {
-		case it.in == nil && len(it.blocks) == 0:
-			it.next = nil
-			return
-		case it.in == nil:
-			it.enter()
-		case it.by && len(it.list) > 0:
-			it.next = it.in.all[it.list[0]]
-			it.list = it.list[1:]
-			return
-		case it.by || it.at >= len(it.in.all):
-			it.in = nil
-		default:
-			c := it.in.all[it.at]
-			it.at++
-			if it.first == nil || c.first == nil || c.first == it.first {
-				it.next = c
-				return
-			}
+		c := it.some.next()
+		if c == nil || c.first == it.first || c.first.anything() || it.first.anything() {
+			return c
 		}
 	}
 }
 
-func (it *Iter) enter() {
-	it.in, it.blocks, it.at = it.blocks[0], it.blocks[1:], 0
-	it.b.Spend(1)
-	if it.by = it.first != nil && len(it.in.all) > least; !it.by {
-		return
+// More reports whether there is another clause.
+func (it *Iter) More() bool { return it.one != nil || it.free != nil }
+
+// Next returns the next clause; nil: there is none.
+func (it *Iter) Next() *Clause {
+	c := it.one
+	if c == nil || it.free != nil && it.free.Rank < c.Rank {
+		c, it.free = it.free, it.rest.next()
+		return c
 	}
-	x := it.in.indexed(it.b)
-	list, is := x.of[it.first]
-	if !is {
-		list = x.any
-	}
-	it.list = list
+	it.one = it.step()
+	return c
 }

@@ -113,7 +113,6 @@ foldl(P, Xs, Ys, A, Z) :- '$foldl'(Xs, Ys, P, A, Z).
 '$foldl'([], [], _, Z, Z).
 '$foldl'([X|Xs], [Y|Ys], P, A, Z) :- call(P, X, Y, A, B), '$foldl'(Xs, Ys, P, B, Z).
 
-_^Goal :- call(Goal).
 bagof(T, G, L) :- '$witness'(T^G, W, H), '$list_or_var'(L), '$bagof'(W, T, H, L).
 '$list_or_var'(L) :- '$partial'(L), !.
 '$list_or_var'(L) :- throw(error(type_error(list, L), bagof/3)).

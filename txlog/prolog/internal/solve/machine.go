@@ -300,16 +300,12 @@ func (m *Machine) call(n ontology.Name, args []term.Term) (bool, error) {
 		pred = p.library
 	}
 	if pred == nil {
-		if m.Draft.Flag("unknown") == "fail" {
+		if f := m.Draft.Flag("unknown"); f == "fail" || f == "warning" {
 			return false, nil
 		}
 		return false, existence("procedure", indicator(n))
 	}
-	var first any
-	if len(args) > 0 {
-		first = ontology.FirstOf(m.deref(args[0]))
-	}
-	it := pred.Each(m.Budget, first)
+	it := pred.Each(m.Budget, ontology.FirstOf(m.Budget, args))
 	return m.clauses(&it, args, -1), nil
 }
 

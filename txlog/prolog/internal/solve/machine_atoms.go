@@ -48,14 +48,11 @@ func (m *Machine) atom(s string) (term.Atom, error) {
 }
 
 func atomLength(m *Machine, a []term.Term) (bool, error) {
-	t := m.deref(a[0])
-	if isCompound(t) {
-		return false, typeError("atom", t)
-	}
-	s, err := m.text(t)
+	name, err := m.atomArg(a[0])
 	if err != nil {
 		return false, err
 	}
+	s := name.Name()
 	if n := m.deref(a[1]); !isVar(n) {
 		if !isInt(n) {
 			return false, typeError("integer", n)
@@ -72,7 +69,7 @@ func atomConcat(m *Machine, a []term.Term) (bool, error) {
 	x, y := m.deref(a[0]), m.deref(a[1])
 	for _, t := range []term.Term{x, y} {
 		if isCompound(t) {
-			return false, typeError("atomic", t)
+			return false, typeError("atom", t)
 		}
 	}
 	if !isVar(x) && !isVar(y) {
@@ -91,7 +88,7 @@ func atomConcat(m *Machine, a []term.Term) (bool, error) {
 		return m.unify(a[2], term.NewAtom(s+r)), nil
 	}
 	if z := m.deref(a[2]); isCompound(z) {
-		return false, typeError("atomic", z)
+		return false, typeError("atom", z)
 	}
 	whole, err := m.text(a[2])
 	if err != nil {
@@ -122,7 +119,7 @@ func textOf(number, codes bool) builtin {
 		case number && isAtom(t):
 			return false, typeError("number", t)
 		}
-		s, whole, err := m.characters(a[1], !isVar(t))
+		s, whole, err := m.characters(a[1], !isVar(t), codes)
 		if err != nil {
 			return false, err
 		}
@@ -159,8 +156,8 @@ func (m *Machine) textList(s string, codes bool) term.Term {
 	return term.List(all...)
 }
 
-// characters returns the text of a list of characters or codes; whole: all are known. Parts that are not known are no error if they need not be.
-func (m *Machine) characters(t term.Term, partial bool) (s string, whole bool, err error) {
+// characters returns the text of a list of characters or of codes; whole: all are known. Parts that are not known are no error if they need not be.
+func (m *Machine) characters(t term.Term, partial, codes bool) (s string, whole bool, err error) {
 	all, end := m.elements(t)
 	if !isVar(end) && end != term.Nil {
 		return "", false, typeError("list", t)
@@ -173,6 +170,9 @@ func (m *Machine) characters(t term.Term, partial bool) (s string, whole bool, e
 		case *term.Var:
 			whole = false
 		case term.Int:
+			if !codes {
+				return "", false, typeError("character", e)
+			}
 			if e < 0 || e > utf8.MaxRune || !utf8.ValidRune(rune(e)) {
 				return "", false, representation("character_code")
 			}

@@ -229,20 +229,16 @@ func arg(m *Machine, a []term.Term) (bool, error) {
 	case !is:
 		return false, typeError("compound", t)
 	}
-	switch n := n.(type) {
-	case term.Int:
-		if n < 0 {
-			return false, domainError("not_less_than_zero", n)
-		}
-		return n > 0 && int(n) <= len(c.Args) && m.unify(a[2], c.Args[n-1]), nil
-	case *term.Var:
-		i := 0
-		return m.try(func(m *Machine) (found, more bool) {
-			i++
-			return m.unify(a[2], c.Args[i-1]) && m.unify(n, term.Int(i)), i < len(c.Args)
-		})
+	i, is := n.(term.Int)
+	switch {
+	case isVar(n):
+		return false, instantiation()
+	case !is:
+		return false, typeError("integer", n)
+	case i < 0:
+		return false, domainError("not_less_than_zero", i)
 	}
-	return false, typeError("integer", n)
+	return i > 0 && int64(i) <= int64(len(c.Args)) && m.unify(a[2], c.Args[i-1]), nil
 }
 
 func univ(m *Machine, a []term.Term) (bool, error) {

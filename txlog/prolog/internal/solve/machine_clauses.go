@@ -155,12 +155,8 @@ func (m *Machine) matching(n ontology.Name, head, body term.Term, with func(c *o
 	if pred == nil {
 		pred = m.proc(n).library
 	}
-	var first any
 	args := argsOf(head)
-	if len(args) > 0 {
-		first = ontology.FirstOf(m.deref(args[0]))
-	}
-	it := pred.Each(m.Budget, first)
+	it := pred.Each(m.Budget, ontology.FirstOf(m.Budget, args))
 	if !it.More() {
 		return false, nil
 	}
@@ -205,11 +201,7 @@ func retractAll(m *Machine, a []term.Term) (bool, error) {
 		return false, err
 	}
 	args := argsOf(head)
-	var first any
-	if len(args) > 0 {
-		first = ontology.FirstOf(m.deref(args[0]))
-	}
-	it := m.Draft.Pred(n).Each(m.Budget, first)
+	it := m.Draft.Pred(n).Each(m.Budget, ontology.FirstOf(m.Budget, args))
 	for c := it.Next(); c != nil; c = it.Next() {
 		m.Budget.Spend(1)
 		height, mark := len(m.trail), m.mark

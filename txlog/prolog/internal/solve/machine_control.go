@@ -153,7 +153,7 @@ func (m *Machine) prepare(t term.Term, deep int) (all term.Term, err error) {
 			*into = t
 			return all, nil
 		}
-		made := &term.Compound{Name: c.Name, Args: make([]term.Term, 2)}
+		made := term.Pair(c.Name, nil, nil)
 		if made.Args[0], err = m.prepare(c.Args[0], deep+1); err != nil {
 			return nil, err
 		}

@@ -137,7 +137,7 @@ func writeTerm(m *Machine, a []term.Term) (bool, error) {
 // format writes a text with terms in it: ~w ~p ~q ~a ~d ~s ~e ~f ~g ~c ~n ~i ~~.
 func (m *Machine) format(of, args term.Term) (bool, error) {
 	text, err := m.text(of)
-	if list, _, fault := m.characters(of, false); err != nil && fault == nil {
+	if list, _, fault := m.characters(of, false, true); err != nil && fault == nil {
 		text, err = list, nil
 	}
 	if err != nil {
@@ -194,7 +194,7 @@ func (m *Machine) verb(verb byte, count int, counted bool, t term.Term) error {
 	case 'i':
 		return nil
 	case 's':
-		s, whole, err := m.characters(t, false)
+		s, whole, err := m.characters(t, false, true)
 		if err == nil && whole {
 			err = m.say(s)
 		}

@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -127,9 +128,10 @@ func currentOp(m *Machine, a []term.Term) (bool, error) {
 	})
 }
 
-// flags are those that may be set, with their values; the first is the default.
+// flags are those that may be set, with their values; the first is the default. There is nobody to be warned, so a warning is a failure, and nothing that could
+// be debugged or converted.
 var flags = map[string][]string{
-	"unknown": {"error", "fail"}, "double_quotes": {"codes", "chars", "atom"},
+	"unknown": {"error", "fail", "warning"}, "double_quotes": {"codes", "chars", "atom"}, "debug": {"off"}, "char_conversion": {"off"},
 }
 
 // fixed are those that may not.
@@ -142,8 +144,6 @@ var fixed = []struct {
 	{"min_integer", term.Int(math.MinInt64)},
 	{"integer_rounding_function", term.NewAtom("toward_zero")},
 	{"max_arity", term.Int(term.MostArity)},
-	{"char_conversion", term.NewAtom("off")},
-	{"debug", term.NewAtom("off")},
 }
 
 func isFlag(name string) bool {
@@ -190,7 +190,7 @@ func currentFlag(m *Machine, a []term.Term) (bool, error) {
 		return false, typeError("atom", t)
 	}
 	all := slices.Clip(fixed)
-	for _, name := range []string{"double_quotes", "unknown"} {
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		value := m.Draft.Flag(name)
 		if value == "" {
 			value = flags[name][0]

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"slices"
+
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/prolog/internal/term"
 )
@@ -108,7 +110,7 @@ func (r *Reader) follow(left term.Term, priority, most int) (term.Term, error) {
 				if err != nil {
 					return nil, err
 				}
-				left, priority = &term.Compound{Name: name, Args: []term.Term{left, second}}, op.Priority
+				left, priority = term.Pair(name, left, second), op.Priority
 				continue
 			}
 		}
@@ -274,8 +276,8 @@ func (r *Reader) list() (term.Term, error) {
 }
 
 func (r *Reader) arguments(name term.Atom) (term.Term, error) {
-	c := &term.Compound{Name: name}
-	for {
+	var room [8]term.Term
+	for all := room[:0]; ; {
 		if err := r.advance(); err != nil {
 			return nil, err
 		}
@@ -283,9 +285,8 @@ func (r *Reader) arguments(name term.Atom) (term.Term, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Args = append(c.Args, t)
-		if !r.now.is(",") {
-			return c, r.close(")")
+		if all = append(all, t); !r.now.is(",") {
+			return &term.Compound{Name: name, Args: slices.Clone(all)}, r.close(")")
 		}
 	}
 }

@@ -170,6 +170,28 @@ func Decode(raw string) (*Clause, bool) {
 	return c, !d.bad && d.rest == ""
 }
 
+// DecodeFirst returns the first argument of a clause of its bytes, of which it reads no more than that: of a compound its name and its arity. Nil: it has
+// none, or it may be anything.
+func DecodeFirst(raw string) (t Term, arity int) {
+	d := decoder{rest: raw}
+	if d.byte(); d.number() == 0 {
+		return nil, 0
+	}
+	switch tag := d.byte(); tag {
+	case tagVar:
+		return nil, 0
+	case tagTerm:
+		arity = int(min(d.number(), MostClause))
+		t = NewAtom(d.text())
+	default:
+		t, _ = d.simple(tag)
+	}
+	if d.bad {
+		return nil, 0
+	}
+	return t, arity
+}
+
 // Valid reports whether bytes are a clause in its one form.
 func Valid(raw []byte) bool {
 	if len(raw) > MostClause {

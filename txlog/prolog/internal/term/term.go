@@ -74,8 +74,18 @@ func New(name string, args ...Term) Term {
 	return &Compound{Name: NewAtom(name), Args: args}
 }
 
+// Pair returns a name with two arguments, in one piece of memory.
+func Pair(name Atom, x, y Term) *Compound {
+	made := &struct {
+		of   Compound
+		args [2]Term
+	}{Compound{Name: name}, [2]Term{x, y}}
+	made.of.Args = made.args[:]
+	return &made.of
+}
+
 // Cons returns a list of one more element.
-func Cons(head, tail Term) Term { return &Compound{Name: Dot, Args: []Term{head, tail}} }
+func Cons(head, tail Term) Term { return Pair(Dot, head, tail) }
 
 // List returns a list.
 func List(all ...Term) Term { return ListWith(all, Nil) }

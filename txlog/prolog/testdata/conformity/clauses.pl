@@ -47,6 +47,9 @@
 [setof(X, member(X, [b, a, b]), L), [[L <-- [a, b]]]].
 [setof(X-Z, member(X-Z, [b-1, a-2]), L), [[L <-- [a-2, b-1]]]].
 [bagof(_, _^_, _), instantiation_error].
+[bagof(X, (Y^(X = 1 ; Y = 1) ; X = 3), _), existence_error(procedure, (^)/2)].
+[(set_prolog_flag(unknown, warning), bagof(X, (Y^(X = 1 ; Y = 1) ; X = 3), S), set_prolog_flag(unknown, error)), [[S <-- [3]]]].
+[set_prolog_flag(debug, no), domain_error(flag_value, debug + no)].
 [bagof(_, 1, _), type_error(callable, 1)].
 [aggregate_all(count, member(_, [a, b]), N), [[N <-- 2]]].
 [aggregate_all(sum(X), member(X, [1, 2, 3]), N), [[N <-- 6]]].

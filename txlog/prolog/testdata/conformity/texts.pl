@@ -3,6 +3,10 @@
 [atom_length('', N), [[N <-- 0]]].
 [atom_length(été, N), [[N <-- 3]]].
 [atom_length(_, _), instantiation_error].
+[atom_length(1.5, _), type_error(atom, 1.5)].
+[atom_concat(f(a), b, _), type_error(atom, f(a))].
+[atom_concat(_, _, f(a)), type_error(atom, f(a))].
+[number_chars(_, ['4', 2]), type_error(character, 2)].
 [atom_length(a, b), type_error(integer, b)].
 [atom_concat(a, b, X), [[X <-- ab]]].
 [atom_concat(X, Y, ab), [[X <-- '', Y <-- ab], [X <-- a, Y <-- b], [X <-- ab, Y <-- '']]].

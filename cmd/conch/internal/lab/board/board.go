@@ -21,6 +21,7 @@ type Shape struct {
 	Dir              string // an empty folder, on the disk that is measured
 	Members          int
 	Bare             bool // the library's core alone
+	Prolog           bool // its goals are in Prolog
 	Followers        int  // in this process
 }
 

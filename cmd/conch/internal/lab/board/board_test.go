@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func open(t *testing.T, s Shape) (context.Context, *Board, *Member) {
+func open(t testing.TB, s Shape) (context.Context, *Board, *Member) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it starts processes")
@@ -146,4 +146,53 @@ func TestFitting(t *testing.T) {
 			t.Errorf("with %d files %d followers fit, of %d; want %d", c.files, got, c.wanted, c.want)
 		}
 	}
+}
+
+// BenchmarkGoals has clients of a log of keys and values count, and as many of one in Prolog, in turn: each goal of Prolog takes a fact out of a thousand and puts
+// another one in. Both logs have three members, each a process with a file.
+func BenchmarkGoals(b *testing.B) {
+	const clients, turn, counters = 64, 2000, 1000
+	logs := []struct {
+		shape  Shape
+		begins []byte
+		goal   string
+		leader *Member
+		took   time.Duration
+	}{
+		{shape: Shape{}, goal: `{"op":"add","key":"visits/%[1]d"}`},
+		{shape: Shape{Prolog: true}, begins: fmt.Appendf(nil, "forall(between(1, %d, K), assertz(visits(K, 0)))", counters),
+			goal: "retract(visits(%[1]d, N)), M is N + 1, assertz(visits(%[1]d, M))"},
+	}
+	var ctx context.Context
+	for i := range logs {
+		l := &logs[i]
+		ctx, _, l.leader = open(b, l.shape)
+		if l.begins == nil {
+			continue
+		}
+		if err := l.leader.Put(ctx, "begins", l.begins); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for round := 0; b.Loop(); round++ {
+		for j := range logs {
+			l := &logs[(round+j)%2]
+			var group sync.WaitGroup
+			began := time.Now()
+			for client := range clients {
+				group.Go(func() {
+					for n := client; n < turn; n += clients {
+						if err := l.leader.Put(ctx, fmt.Sprint(round, "-", n), fmt.Appendf(nil, l.goal, 1+n*7919%counters)); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			group.Wait()
+			l.took += time.Since(began)
+		}
+	}
+	b.ReportMetric(float64(turn*b.N)/logs[0].took.Seconds(), "goals/s-kv")
+	b.ReportMetric(float64(turn*b.N)/logs[1].took.Seconds(), "goals/s")
+	b.ReportMetric(float64(logs[0].took)/float64(logs[1].took), "of-kv")
 }

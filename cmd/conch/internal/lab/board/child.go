@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/txlog/kv"
+	"github.com/conchhq/conch/txlog/prolog"
 	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
@@ -98,9 +99,13 @@ func (s settings) member(kept store.Store, line, heads transport.Line, end trans
 	if err != nil {
 		return nil, nil, err
 	}
+	state := kv.New
+	if s.Prolog {
+		state = prolog.New
+	}
 	news := newHerald(heads, end.Peers)
 	h, err = quorum.New(quorum.Config{
-		Self: s.Name, Key: identity.Signer(), New: kv.New, Seed: rand.Uint64(), //nolint:gosec // of choices by chance
+		Self: s.Name, Key: identity.Signer(), New: state, Seed: rand.Uint64(), //nolint:gosec // of choices by chance
 		Store: kept, Line: line, Peers: end.Peers, Publish: news.publish, Tell: tell,
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/kv"
+	"github.com/conchhq/conch/txlog/prolog"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 )
 
@@ -22,6 +23,7 @@ type settings struct {
 	seat
 
 	Bare    bool     `json:"bare,omitempty"`
+	Prolog  bool     `json:"prolog,omitempty"`
 	Self    int      `json:"self"` // its place among the members
 	Members []string `json:"members"`
 	File    string   `json:"file"` // with its key
@@ -41,9 +43,12 @@ type seat struct {
 // the nodes are an overlay beside that.
 func (s Shape) prepare(ctx context.Context) (all []settings, g txlog.Genesis, err error) {
 	g = txlog.Genesis{Namespace: "bench", Machine: kv.Machine}
+	if s.Prolog {
+		g.Machine = prolog.Machine
+	}
 	var names []string
 	for i := range s.Members + s.Followers {
-		one := settings{Bare: s.Bare, Self: i, Roams: s.Followers > 0, seat: seat{Name: fmt.Sprint("follower-", i-s.Members+1)}}
+		one := settings{Bare: s.Bare, Prolog: s.Prolog, Self: i, Roams: s.Followers > 0, seat: seat{Name: fmt.Sprint("follower-", i-s.Members+1)}}
 		if i < s.Members {
 			one.Name = fmt.Sprint("member-", i+1)
 			if one.Address, err = fleet.LowPort(ctx); err != nil {

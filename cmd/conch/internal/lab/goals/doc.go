@@ -4,6 +4,7 @@
 // once and ask elsewhere, and some ask a second node after they have been answered: all of that must execute a goal once. A reader
 // reads each entry, every page at another node, so that an entry which does not follow the one before it on another disk is seen.
 //
+//	counter.go  what is asked for
 //	record.go   what was seen
 //	judge.go    the verdict, which is pure
 //	load.go     the clients; reader.go: the reader, and what one node says

@@ -16,13 +16,11 @@ import (
 // Config describes a load.
 type Config struct {
 	Namespace string
+	Counter   Counter
 	Start     time.Time     // when the experiment began
 	Clients   int           // each asks for one goal after the other
 	Pace      time.Duration // of a client, from one answer to its next goal
 }
-
-// Key is the counter in the log.
-const Key = "demo/goals"
 
 const askAgain = 20 * time.Millisecond
 
@@ -85,7 +83,7 @@ func (l *Load) Finish(ctx context.Context) {
 func (l *Load) Count(ctx context.Context, name string) error {
 	n := l.named(name)
 	for {
-		value, err := n.counter(ctx, l.cfg.Namespace)
+		value, err := n.counter(ctx, l.cfg)
 		if err == nil {
 			l.Note(func(r *Record) { r.Counts = append(r.Counts, Count{name, value}) })
 			return nil
@@ -171,7 +169,7 @@ func (l *Load) goal(n int) {
 	var goal asked
 	at := 0
 	l.Note(func(r *Record) {
-		goal = asked{GoalID: fmt.Sprintf("demo-%d", n), Goal: addOne, Since: r.read()}
+		goal = asked{GoalID: fmt.Sprintf("demo-%d", n), Goal: l.cfg.Counter.Goal, Since: r.read()}
 		at = len(r.Goals)
 		r.Goals = append(r.Goals, Goal{ID: goal.GoalID, At: l.since()})
 	})

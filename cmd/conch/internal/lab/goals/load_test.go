@@ -100,7 +100,7 @@ func (f *fake) serve(t *testing.T, name string) (socket string) {
 func run(t *testing.T, f *fake, goals int) (Record, Verdict) {
 	t.Helper()
 	f.asked = map[string]int{}
-	l := Begin(Config{Namespace: "flags", Start: time.Now(), Clients: 2, Pace: time.Millisecond})
+	l := Begin(Config{Namespace: "flags", Counter: Keys, Start: time.Now(), Clients: 2, Pace: time.Millisecond})
 	for _, name := range []string{"a", "b"} {
 		l.Add(name, f.serve(t, name))
 	}
@@ -150,5 +150,18 @@ func TestALogThatExecutesTwiceIsFoundOut(t *testing.T) {
 	t.Parallel()
 	if _, v := run(t, &fake{twice: true}, 30); v.Doubled == 0 {
 		t.Errorf("the verdict is %+v, want goals that were executed twice", v)
+	}
+}
+
+// What a log of Prolog counts is read from its first solution; one without the fact has counted nothing.
+func TestClausesCount(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]uint64{`{"solutions":[{"N":"41"}],"more":false}`: 41, `{"solutions":[],"more":false}`: 0} {
+		if n, err := Clauses.value(json.RawMessage(answer)); err != nil || n != want {
+			t.Errorf("%s: %d, %v", answer, n, err)
+		}
+	}
+	if _, err := Clauses.value(json.RawMessage(`{"solutions":[{"N":"many"}]}`)); err == nil {
+		t.Error("many is a number")
 	}
 }

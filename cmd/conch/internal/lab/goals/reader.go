@@ -20,8 +20,6 @@ const (
 	lookPace = 50 * time.Millisecond
 )
 
-var addOne = json.RawMessage(fmt.Sprintf(`{"op":"add","key":%q}`, Key))
-
 // node is one node, by its API.
 type node struct {
 	*nodeapi.Node
@@ -54,13 +52,15 @@ func (n *node) submit(ctx context.Context, namespace string, goal asked) (Answer
 }
 
 // counter asks for a linearizable read of the counter.
-func (n *node) counter(ctx context.Context, namespace string) (uint64, error) {
+func (n *node) counter(ctx context.Context, cfg Config) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookMost)
 	defer cancel()
-	var out struct{ Answer struct{ Value uint64 } }
-	q := url.Values{"fresh": {"1"}, "query": {fmt.Sprintf(`{"get":%q}`, Key)}}
-	err := n.ask(ctx, http.MethodGet, "/"+namespace+"/state?"+q.Encode(), nil, &out)
-	return out.Answer.Value, err
+	var out struct{ Answer json.RawMessage }
+	q := url.Values{"fresh": {"1"}, "query": {cfg.Counter.query}}
+	if err := n.ask(ctx, http.MethodGet, "/"+cfg.Namespace+"/state?"+q.Encode(), nil, &out); err != nil {
+		return 0, err
+	}
+	return cfg.Counter.value(out.Answer)
 }
 
 // Status is what a node says of its copy.

@@ -12,12 +12,17 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
 )
 
-// compare ends the load, waits until all copies have what was acknowledged, and has conch compare them.
+// compare ends the loads, waits until all copies have what was acknowledged, and has conch compare them.
 func (s *supervisor) compare() {
 	s.doing = "waiting for the last goals"
-	_ = s.beside(s.gone, func(ctx context.Context) error { s.load.Finish(ctx); return nil })
-	upto := s.load.Now().Newest.Index
-	args := []string{"log", "verify", logName, "--json"}
+	s.compareLog(s.load, logName)
+	s.compareLog(s.world, worldName)
+}
+
+func (s *supervisor) compareLog(load *goals.Load, name string) {
+	_ = s.beside(s.gone, func(ctx context.Context) error { load.Finish(ctx); return nil })
+	upto := load.Now().Newest.Index
+	args := []string{"log", "verify", name, "--json"}
 	var copies []*node
 	for _, n := range s.All {
 		if n.logs {
@@ -27,10 +32,10 @@ func (s *supervisor) compare() {
 	verified := goals.Compared{Copies: len(copies)}
 	err := s.beside(s.gone, func(ctx context.Context) error {
 		for _, n := range copies {
-			if err := s.load.Count(ctx, n.Name); err != nil {
+			if err := load.Count(ctx, n.Name); err != nil {
 				return err
 			}
-			if err := s.load.Await(ctx, n.Name, func(st goals.Status) bool { return st.Position.Index >= upto }); err != nil {
+			if err := load.Await(ctx, n.Name, func(st goals.Status) bool { return st.Position.Index >= upto }); err != nil {
 				return fmt.Errorf("%s never had entry %d: %w", n.Name, upto, err)
 			}
 		}
@@ -49,18 +54,18 @@ func (s *supervisor) compare() {
 	})
 	if err != nil {
 		verified.Fault = err.Error()
-		s.screen.Note("conch log verify %s: %v", logName, err)
+		s.screen.Note("conch log verify %s: %v", name, err)
 	} else {
-		s.screen.Note("%d goals were acknowledged; a fresh read at each of the %d nodes counts %s", s.load.Now().Answered, len(copies), s.counted())
-		s.screen.Note("conch log verify %s --node … for each of them: equal up to entry %d, %.12s", logName, verified.Index, verified.Hash)
+		s.screen.Note("%d goals were acknowledged; a fresh read at each of the %d nodes counts %s", load.Now().Answered, len(copies), counted(load))
+		s.screen.Note("conch log verify %s --node … for each of them: equal up to entry %d, %.12s", name, verified.Index, verified.Hash)
 	}
-	s.load.Note(func(r *goals.Record) { r.Compared = verified })
+	load.Note(func(r *goals.Record) { r.Compared = verified })
 }
 
 // counted returns what fresh reads of the counter have said: one number, or else something is wrong.
-func (s *supervisor) counted() string {
+func counted(load *goals.Load) string {
 	var seen []uint64
-	s.load.Note(func(r *goals.Record) {
+	load.Note(func(r *goals.Record) {
 		for _, c := range r.Counts {
 			seen = append(seen, c.Value)
 		}

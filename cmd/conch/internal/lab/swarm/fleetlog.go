@@ -17,9 +17,10 @@ import (
 	"github.com/conchhq/conch/internal/pause"
 )
 
-// The log of the demo: the electors are its members, as docs/log.md advises, and some others follow.
+// The logs of the demo, one of keys and values and one of Prolog: the electors are their members, as docs/log.md advises, and some others follow.
 const (
 	logName   = "flags"
+	worldName = "world"
 	followers = 5
 	clients   = 4
 	goalPace  = 600 * time.Millisecond // of a client
@@ -47,8 +48,24 @@ func (s *supervisor) beside(asked context.Context, do func(context.Context) erro
 	return err
 }
 
-// found makes the log, and begins to load it.
+// found makes the logs, and begins to load them.
 func (s *supervisor) found(asked context.Context) error {
+	load, err := s.makes(asked, goals.Config{Namespace: logName, Counter: goals.Keys}, "kv")
+	if err != nil {
+		return err
+	}
+	world, err := s.makes(asked, goals.Config{Namespace: worldName, Counter: goals.Clauses}, "prolog")
+	if err != nil {
+		load.Close()
+		return err
+	}
+	s.load, s.world = load, world
+	s.screen.Note("%d more nodes follow both, and %d clients of each submit goals at all %d from now on", s.logged()-electors, clients, s.logged())
+	return nil
+}
+
+// makes makes one log, and begins to load it.
+func (s *supervisor) makes(asked context.Context, cfg goals.Config, machine string) (*goals.Load, error) {
 	var members []string
 	for _, n := range s.All[:electors] {
 		members = append(members, n.Name)
@@ -58,31 +75,32 @@ func (s *supervisor) found(asked context.Context) error {
 	began := time.Now()
 	err := s.beside(asked, func(ctx context.Context) error {
 		for { // not all members may be connected yet; asked again, it names the same log
-			out, err := s.Output(ctx, s.cfg.Program, "log", "create", logName, "--members", who, "--node", "unix:"+s.All[0].socket())
+			out, err := s.Output(ctx, s.cfg.Program, "log", "create", cfg.Namespace, "--machine", machine, "--members", who, "--node", "unix:"+s.All[0].socket())
 			if id = strings.TrimSpace(string(out)); err == nil || pause.For(ctx, createAgain) != nil {
 				return err
 			}
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("conch log create: %w", err)
+		return nil, fmt.Errorf("conch log create: %w", err)
 	}
-	s.load = goals.Begin(goals.Config{Namespace: logName, Start: s.start, Clients: clients, Pace: s.cfg.paced(goalPace, runtime.NumCPU())})
+	cfg.Start, cfg.Clients, cfg.Pace = s.start, clients, s.cfg.paced(goalPace, runtime.NumCPU())
+	load := goals.Begin(cfg)
 	for _, n := range append(slices.Clone(s.All), s.newcomer) {
 		if !n.logs {
 			continue
 		}
-		if err := n.believe(id); err != nil {
-			return err
+		if err := n.believe(cfg.Namespace, id); err != nil {
+			load.Close()
+			return nil, err
 		}
 		if n != s.newcomer {
-			s.load.Add(n.Name, n.socket())
+			load.Add(n.Name, n.socket())
 		}
 	}
-	s.load.Run()
-	s.screen.Note("conch log create %s --members %s: made in %s", logName, who, short(time.Since(began)))
-	s.screen.Note("its id is %.12s…; %d more nodes follow it, and %d clients submit goals at all %d from now on", id, s.logged()-electors, clients, s.logged())
-	return nil
+	load.Run()
+	s.screen.Note("conch log create %s --machine %s --members %s: made in %s, its id is %.12s…", cfg.Namespace, machine, who, short(time.Since(began)), id)
+	return load, nil
 }
 
 // logged returns how many nodes have the log.
@@ -195,6 +213,7 @@ func (s *supervisor) join() {
 	n, upto := s.newcomer, s.load.Now().Newest.Index
 	s.All = append(s.All, n)
 	s.load.Add(n.Name, n.socket())
+	s.world.Add(n.Name, n.socket())
 	s.doing = "a node joins"
 	if err := s.launch(n); err != nil {
 		s.fault = err

@@ -3,7 +3,6 @@
 package swarm
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -26,7 +25,7 @@ type node struct {
 	public      string     // where others find it
 	fingerprint string     // of its key
 	elector     bool
-	logs        bool // it has the log
+	logs        bool // it has the logs
 
 	life  int    // of the record; of the last process while dead
 	deaf  func() // ends the listening to its process
@@ -40,6 +39,7 @@ const (
 	configFile      = "conch.toml"
 	socketFile      = "api"
 	storeFile       = "flags.log"
+	worldFile       = "world.log"
 )
 
 // found makes the folder and the key.
@@ -87,17 +87,21 @@ func (n *node) write(all []*node, contacts []*node, ca string, round time.Durati
 		fmt.Fprintf(&b, "source = %s\nadvertise = %s\n", stage.TOML(n.home.String()), stage.TOML(n.public))
 	}
 	if n.logs {
-		fmt.Fprintf(&b, "\n[[logs]]\nnamespace = %s\nstore = %s\n", stage.TOML(logName), stage.TOML(storeFile))
+		for _, l := range []struct{ name, machine, store string }{{logName, "kv", storeFile}, {worldName, "prolog", worldFile}} {
+			fmt.Fprintf(&b, "\n[[logs]]\n%smachine = %s\nstore = %s\n", ofLog(l.name), stage.TOML(l.machine), stage.TOML(l.store))
+		}
 	}
 	return os.WriteFile(filepath.Join(n.dir, configFile), []byte(b.String()), 0o600)
 }
 
-// believe writes the id of the log into the configuration: from its next start on the node believes nobody else how the log began.
-func (n *node) believe(id string) error {
-	file, err := os.OpenFile(filepath.Join(n.dir, configFile), os.O_APPEND|os.O_WRONLY, 0)
+func ofLog(log string) string { return fmt.Sprintf("namespace = %s\n", stage.TOML(log)) }
+
+// believe writes the id of a log into the configuration: from its next start on the node believes nobody else how the log began.
+func (n *node) believe(log, id string) error {
+	file := filepath.Join(n.dir, configFile)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(file, "id = %s\n", stage.TOML(id)) // [[logs]] is the last table
-	return errors.Join(err, file.Close())
+	return os.WriteFile(file, []byte(strings.Replace(string(text), "\n"+ofLog(log), fmt.Sprintf("\n%sid = %s\n", ofLog(log), stage.TOML(id)), 1)), 0o600)
 }

@@ -24,6 +24,7 @@ type supervisor struct {
 	record   Record
 	board    board
 	load     *goals.Load // of the log; nil: it is not made yet
+	world    *goals.Load // of the one in Prolog, which is made with it
 	told     chan told
 	ears     map[int]*ear    // of living processes, by their lives
 	answered map[int]bool    // which processes have

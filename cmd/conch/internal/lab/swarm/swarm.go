@@ -15,14 +15,16 @@ import (
 // meanwhile says what is asserted, and what a user may type while it runs.
 func meanwhile(socket string) string {
 	return fmt.Sprintf(`asserted: no leader that works is deposed, and each piece of news is heard once;
-  each goal that was acknowledged is in the log once, and all copies of the log are equal
+  each goal that was acknowledged is in its log once, and all copies of a log are equal
 while it runs, in another terminal:
   export CONCH_NODE_URL=unix:%[1]s
   conch status --gossip
   conch log status %[2]s
   conch log tail %[2]s --follow
   conch log goal %[2]s '{"op":"put","key":"dark","value":true}'
-  conch log query %[2]s '{"prefix":""}' --fresh`, socket, logName)
+  conch log query %[2]s '{"prefix":""}' --fresh
+  conch log goal %[3]s 'goals(N), assertz(seen(N))'
+  conch log listing %[3]s`, socket, logName, worldName)
 }
 
 // Run runs the nodes and judges what they named and heard. If ctx ends first, it stops early and judges what has happened so
@@ -52,9 +54,9 @@ func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
 	sup.record.Ended = sup.since(time.Now())
 	leave()
 	sup.busy.Wait()
-	var logged goals.Record
+	var logged, world goals.Record
 	if sup.load != nil {
-		logged = sup.load.Close()
+		logged, world = sup.load.Close(), sup.world.Close()
 	}
 	if err != nil {
 		return v, err
@@ -63,8 +65,11 @@ func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
 	s.End(teardown)
 	v = Judge(sup.record)
 	if sup.load != nil {
-		l := goals.Judge(logged)
-		v.Log, v.Violations = &l, append(v.Violations, l.Violations...)
+		l, w := goals.Judge(logged), goals.Judge(world)
+		v.Log, v.World, v.Violations = &l, &w, append(v.Violations, l.Violations...)
+		for _, text := range w.Violations {
+			v.Violations = append(v.Violations, "in Prolog, "+text)
+		}
 	}
 	return v, nil
 }

@@ -32,6 +32,7 @@ type Verdict struct {
 	Leader       string          `json:"leader"`       // in the end, of all; empty: they do not agree
 	Late         float64         `json:"late_ms"`      // by which the demo itself was late at most: so busy was the machine
 	Log          *goals.Verdict  `json:"log"`          // null: it was not made
+	World        *goals.Verdict  `json:"world"`        // the log in Prolog
 	Violations   []string        `json:"violations"`   // all of them in words, the counted ones included
 }
 
