@@ -1,95 +1,95 @@
 package alerts
 
-import "time"
-
-// Rule is what the evaluator knows of one alert: when its members fire, and to which receivers they are told. What the condition says is the
-// business of the one that evaluates it; its text, of the one that writes messages (R16 of the review: never text decides what has changed).
-type Rule struct {
-	Name     string        // unique in the cluster
-	Severity string        // as the user wrote it: "page", "critical", "warning", …
-	For      time.Duration // how long a member must be true before it fires; 0: at once
-	Keep     time.Duration // keep_firing_for: how long it fires on after it is no longer true
-	GroupBy  []string      // labels that make a group of members; none: one group for the whole rule
-	Notify   []string      // names of receivers
-	Hash     string        // of condition and settings, so that two nodes can compare what they have
-}
-
-// Kind says what a receiver does with a message that it is told again.
-type Kind uint8
-
-const (
-	// Text receivers show each message to people: Slack, e-mail. A message may come twice only if its sender was killed between sending and noting.
-	Text Kind = iota
-	// Keyed receivers make one incident of all messages with one key, and close it: PagerDuty, a webhook that looks at the key.
-	Keyed
-	// Level receivers forget what is not told again: Alertmanager. What fires is told each minute.
-	Level
+import (
+	"github.com/conchhq/conch/alerts/internal/core"
+	"github.com/conchhq/conch/alerts/internal/tables"
 )
 
-// Receiver is one place that is told.
-type Receiver struct {
-	Name string
-	Kind Kind
-}
-
-// Result is what one rule's condition has given at one instant.
-type Result struct {
-	Rule    string
-	NoData  bool     // nothing was selected: the members are not known, and nothing resolves (R7)
-	Fault   string   // why the condition could not be evaluated; "" if it was
-	Members []Member // of each label set for which the condition is true; none: the condition is false
-}
-
-// Member is one label set for which a condition is true.
-type Member struct {
-	Labels map[string]string
-	Value  float64
-}
-
-// Status says what a message tells of its group.
-type Status uint8
-
-const (
-	// Firing: at least one member fires.
-	Firing Status = iota + 1
-	// Resolved: none fires any more.
-	Resolved
-	// Passed: it fired and ended before a text receiver could be told; one line says so (R13).
-	Passed
+// The words of rules and messages.
+//
+//nolint:revive // one comment for all
+type (
+	Rule     = core.Rule
+	Kind     = core.Kind
+	Receiver = core.Receiver
+	Result   = core.Result
+	Member   = core.Member
+	Status   = core.Status
+	Message  = core.Message
+	Firer    = core.Firer
+	Answer   = core.Answer
+	Silence  = core.Silence
+	Matcher  = core.Matcher
 )
 
-// Message is what one receiver is told of one group.
-type Message struct {
-	Key      string            // conch/CLUSTER/RULE/HASH(group's labels), and holds nothing else (R6)
-	Seq      uint64            // rises with each message of a group
-	Rule     string            // name of the rule
-	Severity string            // of the rule
-	Status   Status            // what is told
-	Group    map[string]string // the labels that make the group
-	Members  []Firer           // at most ten of those that fire, or have fired if the status is not Firing
-	Others   int               // how many more there are
-	Since    time.Time         // when the first of them began to fire
-	Until    time.Time         // when the last of them ended; zero while it fires
-	Silence  string            // the silence whose end lets this be told; "" if there was none
-}
-
-// Firer is a member that fires, with its last value and when it began.
-type Firer struct {
-	Labels map[string]string
-	Value  float64
-	Since  time.Time
-}
-
-// Answer is what became of one message.
-type Answer uint8
-
+// What a receiver does with a message that it is told again.
 const (
-	// Taken: the receiver has it.
-	Taken Answer = iota + 1
-	// Refused: the receiver says that it does not want it as it is (4xx). It is tried again each five minutes, since a person may mend the file.
-	Refused
-	// Failed: the receiver has not got it, surely (no connection, 5xx with nothing taken). It is tried again with a growing pause up to a minute.
-	Failed
-	// Doubted: nobody knows whether the receiver has it (a time-out, a connection that broke after the request had left).
-	Doubted
+	Text  = core.Text  // it shows each message to people
+	Keyed = core.Keyed // it makes one incident of all messages with one key, and closes it
+	Level = core.Level // it forgets what is not told again
 )
+
+// What a message tells of its group.
+const (
+	Firing   = core.Firing   // at least one member fires
+	Resolved = core.Resolved // none fires any more
+	Passed   = core.Passed   // it fired and ended before a text receiver could be told
+)
+
+// What became of a message.
+const (
+	Taken   = core.Taken   // the receiver has it
+	Refused = core.Refused // it does not want it as it is (4xx)
+	Failed  = core.Failed  // it surely has not got it
+	Doubted = core.Doubted // nobody knows
+)
+
+// Rules that are judged here: see package core. They are told if the configuration has a rule of that name.
+const (
+	NoDataRule = core.NoDataRule // a member for each rule without data, or that could not be evaluated: label rule
+	DifferRule = core.DifferRule // a member for each node whose rules are not those of the leader: label node
+	AwayRule   = core.AwayRule   // a node cannot ask the database
+	IdleRule   = core.IdleRule   // nobody evaluates
+)
+
+// What a [Store] keeps.
+//
+//nolint:revive // one comment for all
+type (
+	Loaded     = core.Loaded
+	Looked     = core.Looked
+	Rows       = core.Rows
+	Group      = core.Group
+	Standing   = core.Standing
+	Telling    = core.Telling
+	Evaluation = core.Evaluation
+	Failing    = core.Trouble
+	Node       = core.Node
+)
+
+// What a [Post] takes and gives.
+//
+//nolint:revive // one comment for all
+type (
+	Report   = tables.Report
+	Reported = tables.Reported
+	Sample   = tables.Sample
+)
+
+// Event is something that has happened: [Changed], [Told], [NotTold], [Differ] or [Trouble].
+type Event any
+
+// The events.
+//
+//nolint:revive // each has its own
+type (
+	Changed = core.Changed // a group has something to say
+	Told    = core.Told    // a receiver has a message
+	NotTold = core.NotTold // a receiver has not got one, or nobody knows
+	Differ  = core.Differ  // nodes have other rules than the leader
+)
+
+// Key names a group to its receivers: conch/CLUSTER/RULE/HASH(labels).
+func Key(cluster, rule string, labels map[string]string) string {
+	return core.Key(cluster, rule, labels)
+}
