@@ -70,17 +70,53 @@ func (r *run) mute(text string, args ...any) {
 	r.tells("world", text, args...)
 }
 
-// stall has the leader stand still for longer than a takeover takes.
+// stall has the leader stand still for longer than a takeover takes: now, or when it is about to send.
 func (r *run) stall() {
-	if r.First == nil || !r.First.Runs() || r.First.Stands() {
+	if r.ambush = r.W.Chance(0.5); r.First != nil && !r.ambush {
+		r.halt(r.nodes[r.First.Index], r.W.Between(lease, 4*time.Minute))
+	}
+}
+
+func (r *run) halt(n *node, lasts time.Duration) {
+	if !n.Runs() || n.Stands() {
 		return
 	}
-	n := r.First
 	_ = n.Freeze()
 	life := n.Life
-	r.Later(r.W.Between(lease, 4*time.Minute), func() {
+	r.Later(lasts, func() {
 		if n.Life == life && n.Stands() {
 			n.Thaw()
+		}
+	})
+}
+
+// springs has the leader stand still if that waits for it to send, and what it is about to say be over meanwhile.
+func (r *run) springs(n *node, all []core.Message) {
+	if !r.ambush || len(all) == 0 || r.Calm {
+		return
+	}
+	r.ambush = false
+	r.halt(n, r.W.Between(lease, 10*time.Minute))
+	r.Later(r.W.Between(lease, 3*time.Minute), func() {
+		for _, c := range r.conditions {
+			if c.key == all[0].Key && c.is {
+				r.set(c, false)
+			}
+		}
+	})
+}
+
+// bounce has begin again what a message says is over, while that is on its way for long.
+func (r *run) bounce(m core.Message, takes time.Duration) {
+	if m.Status != core.Resolved || takes < lease || r.Calm || r.cfg.Telling.On() {
+		return
+	}
+	r.Later(r.W.Between(0, 10*time.Second), func() {
+		for _, c := range r.conditions {
+			if c.key == m.Key && !c.is {
+				r.set(c, true)
+				return
+			}
 		}
 	})
 }

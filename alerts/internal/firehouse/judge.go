@@ -40,6 +40,7 @@ type judge struct {
 	silenced   time.Duration            // when somebody has silenced something last, or the silence has ended
 	lacking    time.Duration            // when no node has had the first file last
 	delay      time.Duration            // of the next message
+	ambush     bool                     // the leader stands still when it has recorded that it sends
 	open       map[string]bool          // incidents, by key
 	last       map[string]core.Message  // texts, by key
 	texts      map[[3]any]int           // how often each has come

@@ -132,6 +132,7 @@ func (n *node) perform(out core.Out) {
 // rest does what comes after the record.
 func (n *node) rest(out core.Out) {
 	of := n.core
+	n.r.springs(n, out.Sends)
 	for _, fact := range out.Facts {
 		n.r.hear(n, fact)
 	}

@@ -77,6 +77,7 @@ func (r *run) deliver(n *node, to string, m core.Message, answer func(core.Answe
 	case pick < 6:
 		takes = r.W.Between(0, 59*time.Second)
 	}
+	r.bounce(m, takes)
 	if r.cfg.Break == ruleOrder {
 		back(time.Millisecond, core.Taken)
 		answer = func(core.Answer) {}
