@@ -89,6 +89,9 @@
 //     write of a leader and a worker.
 //   - [github.com/conchhq/conch/schedule/riverq], a module of its own: it hands jobs to a River that a user has.
 //   - [github.com/conchhq/conch/schedule/zone]: which instants a schedule in wall-clock time means.
+//   - [github.com/conchhq/conch/alerts]: what fires and who is told, once, behind a gate.
+//   - [github.com/conchhq/conch/alerts/pgstore]: the Postgres store of alerts, silences and samples, which fences every write
+//     of a leader.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
@@ -109,6 +112,7 @@
 //     [github.com/conchhq/conch/sequencer/sequencertest/liar]: a member that lies.
 //   - [github.com/conchhq/conch/gossip/gossiptest]: no suite, but a simulated crowd of such nodes.
 //   - [github.com/conchhq/conch/schedule/scheduletest]: no suite, but a simulated world of crons.
+//   - [github.com/conchhq/conch/alerts/alertstest]: for stores of alerts, with one in memory, and the simulated world of alerts.
 //   - [github.com/conchhq/conch/txlog/kv/kvtest]: for logs with a store of keys and values: whether
 //     their answers are linearizable.
 //   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities and state machines of a log

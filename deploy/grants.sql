@@ -193,6 +193,20 @@ GRANT EXECUTE ON FUNCTION conch.slot_free(timestamptz, timestamptz, interval), c
     conch.slot_begin(text, bigint, text, interval, interval, uuid, boolean) TO :"node";
 \endif
 
+-- Alerts, if their tables exist. Any node reports and claims; the one that leads records. What nodes report, and what receivers were sent, is for nodes alone.
+SELECT to_regclass('conch.alert_groups') IS NOT NULL AS alerts \gset
+\if :alerts
+GRANT SELECT ON conch.alert_groups, conch.alert_members, conch.alert_evaluation, conch.alert_nodes, conch.silences, conch.alerts_schema_version TO :"observer";
+GRANT SELECT (key, receiver, told, knows, at, seq, asked, tries, doubt) ON conch.alert_tellings TO :"observer";
+GRANT SELECT ON conch.alerts_schema_version TO :"node";
+GRANT SELECT, INSERT, UPDATE, DELETE ON conch.alert_groups, conch.alert_members, conch.alert_tellings, conch.alert_nodes, conch.silences TO :"node";
+GRANT SELECT, UPDATE ON conch.alert_evaluation TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (body) ON conch.alert_samples TO :"node"; -- to lock a row takes the right to change a column of it
+GRANT EXECUTE ON FUNCTION
+    conch.alert_record(jsonb, jsonb, text[], text[], jsonb[], float8[], timestamptz[], timestamptz[], bigint[], text[], text[], text[], text[], jsonb),
+    conch.alert_report(text, text, bigint, bigint, text, bytea, interval, int), conch.alert_claim(text, bigint) TO :"node";
+\endif
+
 -- A node is a member of fence for two reasons: it fences its own transactions and those
 -- of a command under `conch run`; and it may then end a session of that role whose
 -- transaction has held a fence for longer than a lease. It cannot end sessions that log

@@ -8,7 +8,7 @@ import (
 
 var (
 	// actors work behind a gate; electors choose the leader.
-	actors   = []string{"pending", "txlog", "sequencer", "schedule"}
+	actors   = []string{"pending", "txlog", "sequencer", "schedule", "alerts"}
 	electors = []string{"election", "gossip"}
 	// suggesters suggest a leader without making one.
 	suggesters = []string{"./sequencer/internal/ranking", "./gossip"}

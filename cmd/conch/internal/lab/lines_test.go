@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/conchhq/conch/alerts/alertstest"
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
@@ -17,6 +18,7 @@ import (
 // The line that repeats a run gives its configuration again: in each scene, without each rule, and with whatever else was asked for.
 func TestALineRepeatsItsRun(t *testing.T) {
 	t.Parallel()
+	repeats(t, alertstest.Simulator(), []string{"--nodes 5 --hours 2"})
 	repeats(t, electiontest.Simulator(), []string{"--scopes 3 --takeover mixed --locks process --unequal-leases", "--seed 0 --steps 7"})
 	repeats(t, sequencertest.Simulator(), []string{"--nodes 7 --needed 6 --intents 3 --range 40 --faults 9s --calm --policy ring"})
 	repeats(t, gossiptest.Simulator(), []string{"--nodes 9 --contacts 2 --loss 5 --stalls --diameter 6 --rounds 90 --electors 3", "--policy paper"})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/conchhq/conch/alerts/alertstest"
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/election/electiontest"
@@ -38,7 +39,7 @@ func play(in string, args ...string) (code int, out, said string) {
 func TestTheWordsAreOnThePage(t *testing.T) {
 	t.Parallel()
 	worldtest.Page(t, wordsPage, "./cmd/conch/internal/lab",
-		words(t, "words of every world", electiontest.Simulator(), true), words(t, "words of the election", electiontest.Simulator(), false),
+		words(t, "words of alerts", alertstest.Simulator(), false), words(t, "words of every world", electiontest.Simulator(), true), words(t, "words of the election", electiontest.Simulator(), false),
 		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", quorumtest.Simulator(), false), words(t, "words of the schedule", scheduletest.Simulator(), false),
 		words(t, "words of the sequencer", sequencertest.Simulator(), false))
 }
@@ -75,6 +76,7 @@ func TestThePagesExample(t *testing.T) {
 // Nothing else lists the scenes and rules of a world: the help of its command has each, with what falls without the rule.
 func TestTheHelpHasScenesAndRules(t *testing.T) {
 	t.Parallel()
+	listed(t, alertstest.Simulator())
 	listed(t, electiontest.Simulator())
 	listed(t, gossiptest.Simulator())
 	listed(t, quorumtest.Simulator())
