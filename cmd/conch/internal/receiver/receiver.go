@@ -109,7 +109,7 @@ func (r *Receiver) Tell(ctx context.Context, may func() error, words *Words) (al
 	}
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	return r.judge(r.medium.tell(ctx, &way{may: may, roots: r.roots, longest: r.hidden.longest()}, words))
+	return r.judge(r.medium.tell(ctx, &way{may: may, roots: r.roots}, words))
 }
 
 // Beat calls a heartbeat.
@@ -139,8 +139,9 @@ func (r *Receiver) judge(o outcome) (alerts.Answer, error) {
 		r.until = r.now().Add(wait)
 		r.mu.Unlock()
 	}
-	if text = r.clean(text); o.says != "" {
-		text += ": " + r.clean(o.says)
+	text = r.clean(text, false)
+	if says := r.clean(o.says, o.more); says != "" {
+		text += ": " + says
 	}
 	return answer, &Fault{Text: text, Status: o.status, Wait: wait}
 }
@@ -149,8 +150,12 @@ func (r *Receiver) judge(o outcome) (alerts.Answer, error) {
 var address = regexp.MustCompile(`(?i)\bhttps?:\\?/\\?/[^\s"'<>]*`)
 
 // clean returns what others say without secrets and addresses and on one line, and cuts it only then: half a secret would not be found.
-func (r *Receiver) clean(text string) string {
-	text = address.ReplaceAllString(r.hidden.hide(strings.TrimSpace(text)), hiddenWord)
+// More says that its end was cut off: what of a secret may stand there is left out.
+func (r *Receiver) clean(text string, more bool) string {
+	if text = r.hidden.hide(text); more {
+		text = text[:max(0, len(text)-r.hidden.longest())]
+	}
+	text = address.ReplaceAllString(strings.TrimSpace(text), hiddenWord)
 	return cut(draw(text), mostWords)
 }
 

@@ -174,3 +174,17 @@ func TestTwoSecretsSign(t *testing.T) {
 		t.Errorf("got answer %d, %v and the signatures %q, want two", answer, err, signed)
 	}
 }
+
+// A secret that is cut off where reading ends is not shown either.
+func TestTheEndOfALongAnswer(t *testing.T) {
+	t.Parallel()
+	long := "/" + strings.Repeat("SECRET0", 270)
+	s := play(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, strings.Repeat(long, 20))
+	})
+	c := configOf(t, Heartbeat, s.URL)
+	c.URLFile = fileOf(t, s.URL+long)
+	_, err := tell(t, open(t, c), nil)
+	judgeTales(t, "a long answer", err)
+}

@@ -21,10 +21,9 @@ import (
 
 // way is how one message leaves: over a connection of its own that asks before each write.
 type way struct {
-	may     func() error
-	roots   *x509.CertPool
-	longest int    // bytes of a secret
-	end     func() // called when a write was not allowed; nil: nothing
+	may   func() error
+	roots *x509.CertPool
+	end   func() // called when a write was not allowed; nil: nothing
 
 	wrote atomic.Int64 // bytes that have left
 	shut  atomic.Bool  // a write was not allowed
@@ -78,6 +77,7 @@ type outcome struct {
 	status int           // of the answer; 0: there was none
 	wait   time.Duration // that the receiver asks for
 	says   string        // what it says, as it came
+	more   bool          // it says more, perhaps: the end may be half a secret
 	left   bool          // a part of the message has left
 	err    error         // why there is no answer
 	shut   bool          // it was not allowed to leave
@@ -135,11 +135,8 @@ func (s *single) RoundTrip(req *http.Request) (*http.Response, error) {
 	s.got = outcome{status: res.StatusCode, wait: waitOf(res.Header)}
 	body := []byte("{}") // for libraries that want JSON: what is taken is not read
 	if res.StatusCode/100 != 2 {
-		body, _ = io.ReadAll(io.LimitReader(res.Body, mostRead)) // what has come is enough
-		if len(body) == mostRead {
-			body = body[:max(0, mostRead-s.way.longest)] // the rest of a secret may be behind it
-		}
-		s.got.says = string(body)
+		body, err = io.ReadAll(io.LimitReader(res.Body, mostRead)) // what has come is enough
+		s.got.says, s.got.more = string(body), err != nil || len(body) == mostRead
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, nil
