@@ -29,7 +29,10 @@ var libraries = []library{
 	{prefix: "github.com/ethereum/go-ethereum", rooms: []string{"chain/evm", "sequencer/evm"}},
 	{prefix: "github.com/aws", rooms: []string{"chain/keyservice/awskms"}},
 	// A service returns its collectors, and the node hands them to metric.
-	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*"}},
+	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*", "cmd/conch/internal/receiver/annotation"}},
+	{prefix: "github.com/PagerDuty/go-pagerduty", rooms: []string{"cmd/conch/internal/receiver"}},
+	{prefix: "github.com/slack-go/slack", rooms: []string{"cmd/conch/internal/receiver"}},
+	{prefix: "github.com/wneessen/go-mail", rooms: []string{"cmd/conch/internal/receiver"}},
 	{prefix: "github.com/spf13/cobra", rooms: []string{"cmd"}},
 	{prefix: "github.com/spf13/pflag", rooms: []string{"cmd"}},
 	{prefix: "github.com/pelletier/go-toml", rooms: []string{"cmd/conch/internal/config"}},

@@ -1,4 +1,4 @@
-// Package webhook signs messages as Standard Webhooks 1.0 says, and has none sent behind a shut gate: for the posts of jobs and for those that tell of transactions.
+// Package webhook signs messages as Standard Webhooks 1.0 says, and has none sent behind a shut gate: for the posts of jobs and for those that tell of transactions and alerts.
 package webhook
 
 import (
@@ -25,4 +25,19 @@ func Sign(h http.Header, id string, now time.Time, body []byte, keys ...[]byte) 
 	h.Set("Webhook-Id", id)
 	h.Set("Webhook-Timestamp", at)
 	h.Set("Webhook-Signature", strings.Join(all, " "))
+}
+
+const (
+	secretPrefix = "whsec_"
+	leastKey     = 24
+	mostKey      = 64
+)
+
+// ParseSecret reads a secret as Standard Webhooks writes it: base64 of 24 to 64 bytes, after whsec_ or alone. Its error quotes nothing of it.
+func ParseSecret(text string) (key []byte, err error) {
+	key, err = base64.StdEncoding.DecodeString(strings.TrimPrefix(strings.TrimSpace(text), secretPrefix))
+	if err != nil || len(key) < leastKey || len(key) > mostKey {
+		return nil, fmt.Errorf("the secret is not %s and base64 of %d to %d bytes, as this makes one: echo %s$(openssl rand -base64 32)", secretPrefix, leastKey, mostKey, secretPrefix)
+	}
+	return key, nil
 }

@@ -1,11 +1,11 @@
 package hook
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
+
+	"github.com/conchhq/conch/internal/webhook"
 )
 
 // Receiver is whom a [Deliverer] tells.
@@ -55,17 +55,5 @@ func CheckURL(text string) error {
 	return nil
 }
 
-const (
-	secretPrefix = "whsec_"
-	leastKey     = 24
-	mostKey      = 64
-)
-
 // ParseSecret reads a secret as Standard Webhooks writes it: base64 of 24 to 64 bytes, after whsec_ or alone. Its error quotes nothing of it.
-func ParseSecret(text string) (key []byte, err error) {
-	key, err = base64.StdEncoding.DecodeString(strings.TrimPrefix(strings.TrimSpace(text), secretPrefix))
-	if err != nil || len(key) < leastKey || len(key) > mostKey {
-		return nil, fmt.Errorf("the secret is not %s and base64 of %d to %d bytes, as this makes one: echo %s$(openssl rand -base64 32)", secretPrefix, leastKey, mostKey, secretPrefix)
-	}
-	return key, nil
-}
+func ParseSecret(text string) (key []byte, err error) { return webhook.ParseSecret(text) }
