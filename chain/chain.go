@@ -30,7 +30,7 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// says NoIndex.
 	Probe(ctx context.Context, hashes []Hash) ([]Sighting, error)
 	// Scan lists the transactions that an account has in the block of and its ancestors, by parent
-	// hashes, from a height on, also those that others signed. It reads at most so many blocks, and
+	// hashes, from a height on, also those that others signed, and where it has ceased to exist. It reads at most so many blocks, and
 	// returns the height at which to go on.
 	Scan(ctx context.Context, of Block, account Account, from uint64, most int) (found []Inclusion, next uint64, err error)
 	// Prove reads the transaction In.Hash of a block, checks its bytes, and returns what was signed, with its Gas: they have this
@@ -97,6 +97,9 @@ type Description struct {
 	Era uint64
 	// NoIndex says that no node finds a transaction by its hash: only blocks have it, and of a pool Pooled says all that is known.
 	NoIndex bool
+	// Lives says that an account may cease to exist, and begin anew with the first nonces: what was signed in its life before is
+	// then good once more, as long as it has not worn out. Where and when that happens, Inclusion.Reaped says.
+	Lives bool
 	// By is the endpoint, without secrets.
 	By string
 	// Genesis is the hash of the first block, empty if the endpoint does not return it. Chains that were

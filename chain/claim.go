@@ -3,7 +3,7 @@ package chain
 // Claim says that a transaction is in a final block, on the word of one endpoint. Before anything
 // ends by it, a second opinion is asked for.
 //
-// With an empty Inclusion.Hash it says only that Block is final. With Counts it says that the account's nonce
+// With an empty Inclusion.Hash it says only that Block is final, and with Reaped that the account has ceased to exist in it. With Counts it says that the account's nonce
 // Index counts as used in the state after Block, which is a recent one and need not be final: nodes keep the
 // states only of recent blocks (W14).
 type Claim struct {

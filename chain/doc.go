@@ -37,6 +37,7 @@
 //   - [Accepted] is no promise: a node's pool drops transactions silently.
 //   - [Outworn] does not say that an attempt is dead: sign it anew for the same slot, and for no other.
 //   - A node that was killed comes back with an older head, and so with lower nonces.
+//   - Where accounts have lives, a lower nonce may also be that of a new life: ask which of both it is.
 //
 // Amounts and fees are in the chain's smallest unit. Errors wrap those of this package;
 // ask with errors.Is. A Chain is safe for concurrent use.

@@ -48,6 +48,8 @@ type Draft struct {
 	// Same is the fee of the attempt before, which is [Outworn]: there is nothing to outbid, so the new one offers the same, or
 	// what the chain takes at least. The zero Fee: it offers what its speed suggests.
 	Same Fee
+	// Brief asks for an attempt with the shortest Until that the chain allows, if its attempts wear out: see Description.Lives.
+	Brief bool
 }
 
 // Offer returns what the draft's attempt offers at first; see [Speed.Suggest].
@@ -171,11 +173,14 @@ func (s Sighting) String() string {
 	return "nowhere"
 }
 
-// Inclusion is a transaction in a block, sent by one of the accounts asked about.
+// Inclusion is a transaction in a block, sent by one of the accounts asked about, or the end of such an account.
 type Inclusion struct {
 	Account Account
 	Index   uint64
 	Hash    Hash
 	Block   Block
 	Effect  Effect // what it has done there
+	// Reaped says that nothing was sent: at this place in the block the account has ceased to exist, and its nonces begin anew
+	// with what follows. Index, Hash and Effect are zero. It occurs only where the Description says Lives.
+	Reaped bool
 }

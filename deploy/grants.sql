@@ -83,7 +83,7 @@ GRANT EXECUTE ON FUNCTION
 -- program that has them can send them.
 SELECT to_regclass('conch.pending_transactions') IS NOT NULL AS pending \gset
 \if :pending
-GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts, conch.pending_holds,
+GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts, conch.pending_holds, conch.pending_lives,
                 conch.pending_events, conch.hooks, conch.hook_waits, conch.archived_intents, conch.archived_transactions, conch.pending_schema_version,
                 conch.pending_policies, conch.pending_spent, conch.pending_returned TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
@@ -94,6 +94,7 @@ GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, effect, fin
               witnesses, waits, version, told, stuck)
     ON conch.pending_transactions TO :"node";
 GRANT SELECT, INSERT, UPDATE (intent, why, since, epoch, write) ON conch.pending_holds TO :"node";
+GRANT SELECT, INSERT, UPDATE (over) ON conch.pending_lives TO :"node";
 GRANT SELECT, INSERT ON conch.pending_attempts, conch.pending_events TO :"node"; -- append-only for it; a function deletes old events
 GRANT SELECT ON conch.pending_floors TO :"node"; -- a floor that is too high hides a transaction: only functions move it
 -- Only the owner writes policies, and only functions count what is spent: no node can raise a limit.
@@ -105,9 +106,9 @@ GRANT SELECT, INSERT, DELETE, UPDATE (tries, since, due_at, why, dead_at) ON con
 -- A node reads the archive, but moves rows there only through a function, which can delete no other row. Another
 -- one deletes what has ended of conch's own transactions, and of nobody else's.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";
-GRANT SELECT (chain, account, nonce, n, hash, fee_max, fee_tip, gas, filler, created_at) ON conch.archived_attempts TO :"node"; -- not the signed bytes
+GRANT SELECT (chain, account, nonce, n, hash, fee_max, fee_tip, gas, filler, created_at, until) ON conch.archived_attempts TO :"node"; -- not the signed bytes
 GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, bytea, text, bigint, bigint),
-    conch.pending_given(bigint, bigint), conch.pending_archive(text, bytea, interval, int),
+    conch.pending_given(bigint, bigint), conch.pending_live(text, bytea, bigint, bigint, bigint), conch.pending_archive(text, bytea, interval, int),
     conch.pending_forget(text, bytea, interval, int), conch.pending_floor(text, bytea, bigint), conch.pending_trim(interval, int) TO :"node";
 \endif
 

@@ -17,7 +17,7 @@ type Attempt struct {
 
 // Backlog is what of an account has not ended.
 type Backlog struct {
-	Next      uint64    // one more than the highest nonce ever stored; 0: none was
+	Next      uint64    // one more than the highest nonce ever stored, as the chain counts in the newest Life; 0: none was
 	Queued    int       // intents without a slot, put off or not; a store may stop counting
 	InFlight  int       // slots that are in no block
 	Gaps      int       // of those, slots without an intent, which a transaction that does nothing fills

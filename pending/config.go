@@ -44,7 +44,8 @@ type Config struct {
 	// attempt is found, before blocks are searched for its transaction (default 12).
 	SearchAfter uint64
 	// SharedKey says that others send from the account too. Otherwise transactions that the store does
-	// not know stop the account until they are read; see [Ahead].
+	// not know stop the account until they are read; see [Ahead]. Where accounts have lives, [Manager.Lead] refuses it: old
+	// transactions of the others could use up the nonces below ours once more.
 	SharedKey bool
 	// Again says of a call that it does no harm when it is done twice, since its contract takes it once. An intent with
 	// such a call goes on after the store has lost rows; any other that may be done already waits for a person, see
@@ -77,10 +78,11 @@ type Config struct {
 	stillAfter time.Duration // of the chain's Description
 	era        uint64        // likewise
 	noIndex    bool          // likewise
+	lives      bool          // likewise
 }
 
 func (c Config) withDefaults(d chain.Description) Config {
-	c.stillAfter, c.era, c.noIndex = d.StillAfter, d.Era, d.NoIndex
+	c.stillAfter, c.era, c.noIndex, c.lives = d.StillAfter, d.Era, d.NoIndex, d.Lives
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 4000)
 	if d.MaxPending > 0 {
 		c.MaxInFlight = min(c.MaxInFlight, d.MaxPending)
@@ -112,7 +114,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 func (c Config) settings() settings {
 	return settings{
 		MaxInFlight: c.MaxInFlight, MaxBatch: c.MaxBatch, ResendAfter: c.ResendAfter, RaiseAfter: c.RaiseAfter, FillAfter: c.FillAfter,
-		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, SearchAfter: c.SearchAfter, SharedKey: c.SharedKey, Era: c.era, NoIndex: c.noIndex, RestoreWait: c.RestoreWait, RejectAfter: c.RejectAfter, StillAfter: c.stillAfter, Relaxed: c.Relaxed, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
+		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, SearchAfter: c.SearchAfter, SharedKey: c.SharedKey, Era: c.era, NoIndex: c.noIndex, Lives: c.lives, RestoreWait: c.RestoreWait, RejectAfter: c.RejectAfter, StillAfter: c.stillAfter, Relaxed: c.Relaxed, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
 		Held: c.held,
 	}
 }

@@ -30,6 +30,7 @@
 // A slot is one nonce of the account; the code calls the nonce Index, as package chain does. It has
 // at most one intent, and attempts: signed transactions, each of which pays more than the one before
 // and replaces it, or is signed anew since that one is outworn. A filler is an attempt that does nothing but use up its nonce.
+// A [Life] is what was signed between two ends of the account, where a chain has such; a pad is the filler with which it begins.
 //
 // # Rules
 //
@@ -45,6 +46,9 @@
 //   - A new attempt pays more than every stored attempt of its slot, sent or not; or as much, if the last one is outworn.
 //   - What is outworn is signed anew in its slot. No intent gets another nonce for time, for a version of the chain, or for
 //     what a node says: both attempts could land.
+//   - No intent is signed in a life before its pad is final and outworn, nor before all that was signed in the life before is dead: the
+//     final chain's blocks, up to the last that takes it, do not have it. What has landed there is done first.
+//   - A count below what is final says nothing until it is known whether it is of another life.
 //   - A cancelled intent is reported as cancelled once its filler is final.
 //   - Where the chain's head stands, time counts in the place of blocks: a chain that makes them on demand makes none.
 //   - If the database has another history than before, rows may be missing. No nonce is
@@ -69,7 +73,7 @@
 // machine_alarm.go. Then the parts, on the way of an intent: machine_rows.go reads the rows, machine_signing.go signs,
 // machine_sending.go sends, machine_finding.go looks for what was sent, machine_proving.go proves that it is final,
 // machine_saving.go stores that. What seldom happens: machine_front.go (the first slot does not move on),
-// machine_unknown.go (the store has lost something), machine_paging.go (nothing becomes final for long).
+// machine_unknown.go (the store has lost something), machine_paging.go (nothing becomes final for long), machine_life.go (the account ceases to exist).
 //
 // Around it: loop.go feeds the machine, perform.go and its neighbours carry out its actions, queue.go judges the intents
 // that an assign has tried. What it and the stores have to agree on is in internal/rules. Stories of the machine are in testdata:

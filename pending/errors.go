@@ -13,6 +13,10 @@ var (
 	ErrOvertaken = errors.New("an intent no longer waits for a slot")
 	// ErrNotFound means that there is no such intent.
 	ErrNotFound = errors.New("no such transaction")
+	// ErrShared means that Config.SharedKey is set, and that the chain lets accounts begin anew (chain.Description.Lives).
+	ErrShared = errors.New("an account that can cease to exist and begin anew cannot share its key")
+	// ErrNoLife means that the life of an account which is meant is not its newest one.
+	ErrNoLife = errors.New("it is not the newest life of the account")
 	// ErrBusy means that too many callers wait for the store already. Nothing was stored.
 	ErrBusy = errors.New("too many requests are already waiting for the database")
 )

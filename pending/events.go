@@ -67,9 +67,12 @@ const (
 	// Untold: a transaction is final, and nobody can say any more what it has done. Its intent is Done, and has not succeeded as
 	// far as is known: look for yourself. The alarm ends at once.
 	Untold
+	// Reaped: the chain counts fewer nonces than are final, and nobody knows whether the account has ceased to exist and begun anew.
+	// Nothing is signed or sent until a block says so, or a person does.
+	Reaped
 )
 
-var causes = [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable", "unfilled", "unclear", "ahead", "disagree", "unproven", "consumed", "untold"}
+var causes = [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable", "unfilled", "unclear", "ahead", "disagree", "unproven", "consumed", "untold", "reaped"}
 
 func (c Cause) String() string { return causes[c] }
 

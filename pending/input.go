@@ -76,6 +76,8 @@ type (
 	// found answers search with the account's transactions in the blocks below Next.
 	found struct {
 		Recall bool // as in search
+		Life   bool // likewise
+		From   uint64
 		Index  uint64
 		Placed []chain.Inclusion
 		Next   uint64 // the height at which the search goes on
@@ -163,6 +165,7 @@ type (
 	// search reads the account's transactions in some blocks from a height on that are ancestors of Of.
 	search struct {
 		Recall bool   // it is for the slots of an earlier term; else for the one with the nonce Index
+		Life   bool   // it is for the end of the account's life
 		Index  uint64 // whose nonce was used
 		Of     chain.Block
 		From   uint64
@@ -193,6 +196,7 @@ type (
 	save struct {
 		Changes []Change
 		Hold    *Hold // nil: as it is stored
+		Opens   *Life // the next life; nil: this one goes on
 	}
 )
 
@@ -205,6 +209,7 @@ type replacement struct {
 	Filler bool      // it carries no call
 	Stuck  bool      // the last attempt is in a pool and only waits
 	Gap    bool      // it fills a gap: there is no slot yet
+	Brief  bool      // it is a pad
 	Terms            // of the intent
 	Late   *ID       // the intent, if it is called back since its deadline is over
 

@@ -105,6 +105,20 @@ type Snapshot struct {
 	Waits          // Queued with those that are put off: the leader before may have had another order
 	Strange bool   // the database failed over or was restored since the account's last write: rows may be lost
 	Hold    Hold   // the account's, as stored
+
+	Life  Life   // the newest of the account
+	Until uint64 // the highest Until of its attempts in that life
+	Begun bool   // an attempt of an intent was signed in that life
+}
+
+// Life is a part of an account's rows: what was signed from one creation of the account to the next, where a chain lets accounts cease to
+// exist (chain.Description.Lives). The chain counts nonces anew in each, and the rows go on: in a life the chain's nonce is Index - First.
+// The zero Life is the first one.
+type Life struct {
+	Number uint64
+	First  uint64 // the Index of its nonce 0
+	Since  uint64 // a height below which no block has any of its transactions
+	Over   bool   // a person has said that it is over
 }
 
 // Change is the new state of a slot, to be stored.
@@ -170,6 +184,7 @@ type Record struct {
 	Fate   Fate
 	Why    string  // the chain's reason, if the intent is or will be rejected
 	Index  *uint64 // the nonce of its slot; nil if it has none
+	First  uint64  // of the Life of its slot: the chain counts the nonce as Index - First
 	Last   Change  // the last stored state of its slot, or of the slot that it lost; zero if it had none
 	Cancel bool    // its cancellation was requested
 	// Version grows with each change of what is told of the intent, but not with those of Hold, which is the account's.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,12 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	if err != nil {
 		return err
 	}
+	switch {
+	case d.Lives && m.cfg.SharedKey:
+		return fmt.Errorf("pending: %v on %s: %w", m.cfg.Account, d.ID, ErrShared)
+	case d.Lives && d.Era == 0:
+		return fmt.Errorf("pending: on %s accounts begin anew, and no transaction ever wears out: each could be carried out in any life", d.ID)
+	}
 	l := &loop{
 		Config: m.cfg.withDefaults(d), gate: gate, token: token,
 		inbox: step.NewInbox[input](tick{}), wake: m.wake, raise: m.raise, mostFee: &m.mostFee, end: stop,
@@ -78,6 +85,8 @@ type loop struct {
 	work      sync.WaitGroup
 	headed    atomic.Uint64 // the height of the head plus one; 0 until one has come since the chain is followed
 	unsettled atomic.Bool   // a write may still be carried out: settle it before the rows are read
+
+	first atomic.Uint64 // of the account's life: the chain's nonces are less by it. It changes while nothing is under way
 
 	loaded    bool // the rows were loaded before; used by load alone, of which one runs at a time
 	slowLoads int  // how often the rows took too long to read; used by load alone
@@ -114,6 +123,9 @@ func (l *loop) step(ctx context.Context, in input) {
 		if in = head.what; head.stream != l.stream {
 			return // the loop has rested since
 		}
+	}
+	if block, is := in.(turned); is { // read without its life, which may have ended meanwhile
+		in = block.within(l.machine.life)
 	}
 	actions := l.machine.Step(l.Clock(), in)
 	l.followOrRest(ctx)
@@ -159,6 +171,7 @@ func (l *loop) followOrRest(ctx context.Context) {
 func (l *loop) begin(ctx context.Context, a action) {
 	if alarm, ok := a.(Alarm); ok {
 		if l.Events.Alarm != nil {
+			alarm.Index -= min(alarm.Index, l.machine.life.First)
 			l.Events.Alarm(alarm)
 		}
 		return

@@ -25,6 +25,7 @@ type machine struct {
 	finding finding // looks for attempts
 	proving proving // proves that they are final
 	paging  paging  // keeps few slots in memory
+	span    life    // knows where the account begins anew
 }
 
 // settings are the fields of [Config] with the same names, with defaults filled in.
@@ -40,6 +41,7 @@ type settings struct {
 	SharedKey   bool
 	Era         uint64 // of the chain's Description
 	NoIndex     bool   // likewise
+	Lives       bool   // likewise
 	RestoreWait time.Duration
 	RejectAfter time.Duration
 	StillAfter  time.Duration // of the chain's Description
@@ -59,7 +61,8 @@ func newMachine(s settings) *machine {
 	m.unknown = unknown{account: a}
 	m.front = front{account: a}
 	m.sending = sending{account: a, window: newWindow(s.MaxInFlight)}
-	m.signing = signing{account: a, front: &m.front, unknown: &m.unknown, window: &m.sending.window, most: s.MaxBatch}
+	m.span = life{account: a}
+	m.signing = signing{account: a, span: &m.span, front: &m.front, unknown: &m.unknown, window: &m.sending.window, most: s.MaxBatch}
 	m.saving = saving{account: a, signing: &m.signing}
 	m.finding = finding{account: a, front: &m.front}
 	m.proving = proving{account: a}
@@ -90,17 +93,19 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 		m.proving.takeLinked(in)
 	case confirmed:
 		m.proving.takeConfirmed(in)
+		m.span.takeConfirmed(in)
 	case surveyed:
 		m.unknown.takeSurveyed(in)
 	case found:
-		m.finding.takeFound(in)
+		m.takeFound(in)
 	case saved:
-		m.saving.takeSaved()
+		m.takeSaved()
 	case paged:
 		m.paging.takePaged(now, in)
 	case broke:
 		m.takeBroke(now, in)
 	case lost:
+		m.span.forgetFollowed()
 		m.rows.forgetRows()
 		m.pace.retry = now.Add(m.set.Retry)
 	case rested:
@@ -124,11 +129,16 @@ func (m *machine) giveOrders(now fence.Instant) {
 		return
 	}
 	m.pace.beginStep(now)
+	if m.span.isHalted() {
+		m.endLife(now)
+		return
+	}
 	m.signing.endHold(now)
 	m.standStill(now)
 	m.finding.beginRecall()
 	m.takeCensus(now)
 	m.front.noteProgress(now)
+	m.span.notePad()
 	m.paging.leaveLine(now)
 	m.front.markStuck(now)
 	m.saving.askSave(now)
@@ -144,10 +154,30 @@ func (m *machine) giveOrders(now fence.Instant) {
 	m.sending.askSubmit(now)
 }
 
+// endLife starts what is possible while nothing is signed or sent.
+func (m *machine) endLife(now fence.Instant) {
+	m.standStill(now)
+	m.takeCensus(now)
+	m.saving.askSave(now)
+	if m.pace.mayRead(now) {
+		if m.span.isPast() {
+			m.paging.askRest()
+		} else {
+			m.paging.askPage(now)
+		}
+		m.proving.askLink()
+		m.proving.askConfirm()
+		m.span.ask()
+	}
+}
+
 // Next returns the instant at which Step needs a tick if no input comes before; 0 means never.
 func (m *machine) Next() fence.Instant {
 	if m.pace.retry != 0 || m.rows.phase != working { // while loading nothing is due before the answer
 		return m.pace.retry
+	}
+	if m.span.isHalted() {
+		return sooner(m.pace.nextDue(m.head.Number), m.pace.reread)
 	}
 	next := sooner(m.pace.nextDue(m.head.Number), m.signing.nextDue())
 	next = sooner(next, m.finding.nextDue())
@@ -157,11 +187,14 @@ func (m *machine) Next() fence.Instant {
 // isIdle reports whether there is nothing for which the chain has to be followed.
 func (m *machine) isIdle() bool {
 	return m.rows.phase == working && m.underway == (underway{}) && m.pace.retry == 0 && len(m.slots.inOrder()) == 0 && len(m.deep.order) == 0 &&
-		m.signing.queued == 0 && m.saving.savedHold == m.signing.whyWaiting() && !m.unknown.isBarring()
+		m.signing.queued == 0 && !m.span.isHalted() && m.saving.savedHold == m.signing.whyWaiting() && !m.unknown.isBarring()
 }
 
 // takeLoaded starts over from the stored rows (S20).
 func (m *machine) takeLoaded(now fence.Instant, in loaded) {
+	if m.rows.phase == loading {
+		m.span.takeLoaded(&in)
+	}
 	if !m.rows.takeLoaded(now, in) {
 		return
 	}
@@ -181,10 +214,29 @@ func (m *machine) noteCounts(top, count uint64) {
 	m.unknown.takeCount(count)
 }
 
+// takeFound takes what blocks have. Until it is known of which life that is, only life does.
+func (m *machine) takeFound(in found) {
+	switch {
+	case in.Life:
+		m.span.takeFound(in)
+	case !m.span.takeElsewhere(in):
+		m.finding.takeFound(in)
+	}
+}
+
+// takeSaved takes that a save has been carried out.
+func (m *machine) takeSaved() {
+	m.saving.takeSaved()
+	if m.span.ending.opening {
+		m.rows.forgetRows()
+	}
+}
+
 // takeTurn takes what has happened to a block.
 func (m *machine) takeTurn(now fence.Instant, in turned) {
-	b := in.Turn.Block
+	b, ended := in.Turn.Block, false
 	if in.Turn.Kind == chain.Applied {
+		ended = m.span.takeBlock(&in)
 		first := m.head.Number == 0
 		if !first { // the first head may have what was final before
 			m.rows.lookForFinal(in.Inclusions)
@@ -198,12 +250,25 @@ func (m *machine) takeTurn(now fence.Instant, in turned) {
 	if undone := m.tip.takeTurn(in.Turn, now); undone {
 		m.unknown.ahead.forgetProofs()
 	}
+	if in.Turn.Kind == chain.Reverted {
+		m.span.takeReverted(b)
+	}
 	if m.rows.phase != working {
 		return // everything is looked up after the load
 	}
 	switch in.Turn.Kind {
 	case chain.Applied:
 		count := m.applyBlock(in)
+		if ended {
+			if m.span.ending.risen {
+				m.rows.forgetRows()
+			}
+			return
+		}
+		if m.set.Lives && min(count, m.next) < m.loadedFrom {
+			m.rows.forgetRows() // which life it is of is asked before anything is taken back
+			return
+		}
 		m.noteCounts(count, count)
 		if min(count, m.next) < m.loadedFrom {
 			m.rows.forgetRows() // final slots may have to be sent again
@@ -215,6 +280,7 @@ func (m *machine) takeTurn(now fence.Instant, in turned) {
 		m.revertBlock(b)
 	case chain.Finalized:
 		m.linkFollowed()
+		m.span.linkFollowed()
 		m.unknown.checkStrange(now)
 	}
 }
@@ -233,6 +299,9 @@ func (m *machine) standStill(now fence.Instant) {
 
 func (m *machine) takeWoken(in woken) {
 	m.signing.takeWaits(in)
+	if in.Counted && m.alarms[Alarm{Cause: Reaped, Whole: true}] {
+		m.rows.forgetRows() // a person may have said something
+	}
 	for _, index := range in.Cancels {
 		if s := m.slots.slotAt(index); s != nil { // one that has left comes back with the wish
 			s.Cancel = true
@@ -273,8 +342,8 @@ func (m *machine) takeBroke(now fence.Instant, in broke) {
 	case save:
 		m.pace.retry = again
 		m.saving.takeFailed()
-		if in.Unsure && slices.ContainsFunc(a.Changes, func(c Change) bool { return c.Intent == Again }) {
-			m.rows.forgetRows() // the slot may have lost its intent to the queue
+		if a.Opens != nil || in.Unsure && slices.ContainsFunc(a.Changes, func(c Change) bool { return c.Intent == Again }) {
+			m.rows.forgetRows() // the slot may have lost its intent to the queue, or the next life have begun
 		}
 	case submit, Alarm: // neither fails: each attempt has an answer of its own
 	}

@@ -14,6 +14,7 @@ import (
 type account struct {
 	set settings
 	tip
+	lived
 
 	slots      line   // the slots that are not stored as final, but for those in deep
 	deep       deep   // the slots that have left the line

@@ -189,7 +189,7 @@ func (f *finding) askSearch() {
 		to := f.searchTo(s)
 		if s.searchAt == 0 {
 			since := min(s.Since, to.Number)
-			s.searchAt = max(1, since-min(since, reach))
+			s.searchAt = f.above(since - min(since, reach))
 		}
 		f.giveOrder(search{Index: s.Index, Of: to, From: s.searchAt})
 		return
@@ -279,7 +279,7 @@ func (f *finding) beginRecall() {
 	case !f.set.NoIndex && uint64(hashes+slots) <= callsOfBlock*(f.head.Number-lowest+1):
 		f.recall = recall{}
 	default:
-		f.recall.at, f.recall.to = max(1, lowest), min(f.head.Number, until) // block 0 has no transactions
+		f.recall.at, f.recall.to = f.above(lowest), min(f.head.Number, until) // block 0 has no transactions
 	}
 }
 

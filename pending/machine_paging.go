@@ -155,6 +155,16 @@ func (p *paging) askPage(now fence.Instant) {
 	p.giveOrder(do)
 }
 
+// askRest asks for slots of the first run, whatever they wait for: the life of all is over.
+func (p *paging) askRest() {
+	if p.underway.isUnderway(toPage) || len(p.deep.order) == 0 {
+		return
+	}
+	r := p.deep.order[0]
+	p.deep.asked = &page{From: r.First, To: min(r.Last, r.First+uint64(p.set.Held.Page)-1)}
+	p.giveOrder(*p.deep.asked)
+}
+
 // takePaged takes slots back into the line. What has happened to their block since they were asked for, the run says.
 func (p *paging) takePaged(now fence.Instant, in paged) {
 	if p.deep.asked == nil {

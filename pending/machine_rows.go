@@ -55,7 +55,8 @@ func (r *rows) takeLoaded(now fence.Instant, in loaded) bool {
 	}
 	for _, s := range in.Snapshot.Slots {
 		one := restoredSlot(s, in.Best)
-		one.inSince = r.storedIn(one, now)
+		one.inSince, one.brief = r.storedIn(one, now), r.isPadding()
+		one.restoreRenewal(r.set.Era)
 		one.setDue(now)
 		r.slots.addSlot(one)
 		r.setAlarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best && one.in == nil)
@@ -75,7 +76,7 @@ func (r *rows) forgetRows() { r.phase = blank }
 
 // readFinal has the rows read again, from a nonce on also those that are final.
 func (r *rows) readFinal(from uint64) {
-	r.readFrom, r.phase = min(r.readFrom, from), blank
+	r.readFrom, r.phase = min(r.readFrom, max(from, r.life.First)), blank
 }
 
 // lookForFinal looks for nonces that are stored as final and no longer in memory. They were in other blocks, which have left

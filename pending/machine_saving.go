@@ -73,8 +73,9 @@ func (v *saving) takeSaved() {
 				v.signing.queued++
 			}
 		}
-		over := s.inFinal && s.saved.Status.closes() && s.saved.Block.Hash == s.in.Block.Hash
+		over := s.saved.Status.closes() && (s.dead || s.inFinal && s.saved.Block.Hash == s.in.Block.Hash)
 		if over {
+			v.landed = v.landed || s.isOwn()
 			v.endAlarms(s.Index)
 			v.loadedFrom, v.finalBelow = max(v.loadedFrom, s.Index+1), max(v.finalBelow, s.Index+1)
 		}

@@ -17,6 +17,7 @@ import (
 type signing struct {
 	*account
 
+	span    *life    // may halt all, or ask for a pad first
 	front   *front   // names the gaps
 	unknown *unknown // may bar new nonces
 	window  *window  // how many nonces from best on may be signed
@@ -43,6 +44,10 @@ func (g *signing) askAttempts(now fence.Instant) {
 	if g.unknown.isBarring() || g.queued == 0 {
 		return
 	}
+	if g.isPadding() {
+		g.askPad()
+		return
+	}
 	room := min(g.most, g.roomBehindCap())
 	if room <= 0 {
 		return
@@ -58,6 +63,14 @@ func (g *signing) askAttempts(now fence.Instant) {
 	g.giveOrder(assign{
 		First: g.next, Most: room, Best: g.best, Owed: g.sumOwed(), Relaxed: g.set.Relaxed, RejectAfter: g.set.RejectAfter, Stood: g.stood,
 	})
+}
+
+// askPad asks for the pad, unless there is one.
+func (g *signing) askPad() {
+	if len(g.slots.inOrder()) == 0 && !g.landed {
+		g.replacing = []replacement{{Index: g.next, Filler: true, Gap: true, Brief: true}}
+		g.giveOrder(replace{Replacements: g.replacing})
+	}
 }
 
 // sumOwed returns the most that the account's transactions that are in no block may still take from its balance.
@@ -124,7 +137,7 @@ func (g *signing) findReplacements(now fence.Instant) (wanted []replacement) {
 // replacement returns what is asked for in the place of the last attempt.
 func (s *slot) replacement() replacement {
 	attempt, _ := s.lastAttempt()
-	one := replacement{Index: s.Index, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller(), Terms: s.Terms}
+	one := replacement{Index: s.Index, Brief: s.brief, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller(), Terms: s.Terms}
 	if s.Late && !s.void && !s.Cancel && !s.handedOn() {
 		one.Late = s.Intent
 	}
@@ -146,12 +159,15 @@ func (g *signing) takeStored(now fence.Instant, in stored) {
 		g.most = min(2*g.most, g.set.MaxBatch)
 	}
 	for _, add := range in.Slots {
+		for _, a := range add.Attempts {
+			g.until = max(g.until, a.Until)
+		}
 		s := g.slots.slotAt(add.Index)
 		if s == nil && g.wasReplacing(add.Index) {
 			continue // another attempt of the slot became final meanwhile
 		}
 		if s == nil {
-			s = &slot{Slot: add, deliveries: make([]delivery, len(add.Attempts))}
+			s = &slot{Slot: add, deliveries: make([]delivery, len(add.Attempts)), brief: g.isPadding()}
 			s.saved = s.asChange(false) // the store has written this state
 			s.noteSigned(&g.tip)
 			s.setDue(now)
@@ -293,6 +309,9 @@ func (g *signing) nextDue() fence.Instant {
 func (g *signing) whyWaiting() Hold {
 	if g.queued == 0 {
 		return Hold{}
+	}
+	if halted := g.span.whyHalted(); halted != (Hold{}) {
+		return halted
 	}
 	if barred := g.unknown.whyBarred(); barred != (Hold{}) {
 		return barred

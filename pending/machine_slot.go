@@ -50,6 +50,8 @@ type slot struct {
 	stuck       bool          // payMore is only since it waits: an attempt that pays enough is not replaced
 	outbid      bool          // the node has another transaction with this nonce
 	void        bool          // the chain will never include its call
+	dead        bool          // the life is over, and the final chain has none of its attempts: no block ever will
+	brief       bool          // it is a pad
 	why         string        // the chain's reason for that
 	waits       string        // an alarm about the slot, or a node's words, for people
 	untaken     chain.Outcome // why no node is known to have the slot's transaction; zero if one has it
@@ -125,7 +127,7 @@ func (s *slot) restoreCap() {
 // isUnheard reports whether nothing is known of a slot of an earlier term but what is stored.
 func (s *slot) isUnheard() bool {
 	_, delivery := s.lastAttempt()
-	return s.in == nil && !s.retracted && delivery.reached == left
+	return s.in == nil && !s.retracted && !s.dead && delivery.reached == left
 }
 
 // endStands reports whether the slot is stored as final in the block in which it is believed to be. That stays so until
@@ -333,6 +335,10 @@ func (s *slot) asChange(timedOut bool) Change {
 	switch {
 	case s.inFinal:
 		c.Status, c.Intent = s.finalState()
+	case s.dead:
+		if c.Status, c.Waits = Usurped, ""; s.Intent != nil {
+			c.Intent = Again
+		}
 	case included && timedOut:
 		c.Status = FinalityTimeout
 	case included:

@@ -61,7 +61,7 @@ func (u *unknown) whyBarred() Hold {
 
 // takeLoaded starts over from the stored rows. What is strange stays so until a load says otherwise.
 func (u *unknown) takeLoaded(now fence.Instant, in Snapshot) {
-	u.ahead = ahead{fresh: in.Next == 0, signed: in.Since}
+	u.ahead = ahead{fresh: in.Next <= in.Life.First, signed: in.Since}
 	if in.Strange && !u.strange.on {
 		u.strange.until = now.Add(u.set.RestoreWait)
 	}
@@ -163,7 +163,7 @@ func (u *unknown) askSurvey() {
 		return
 	}
 	if a.of.Hash == "" || a.height > a.of.Number && u.final.Number > a.of.Number {
-		a.of, a.height = u.final, max(a.begin, a.signed-min(a.signed, reach))
+		a.of, a.height = u.final, u.above(max(a.begin, a.signed-min(a.signed, reach)))
 		a.proven, a.found, a.first = nil, ID{}, 0
 	}
 	if a.height > a.of.Number {

@@ -67,6 +67,14 @@ type wear struct {
 	}
 }
 
+// restoreRenewal finds out from the last attempt when an earlier term has signed it anew: a part of the era after its birth.
+func (s *slot) restoreRenewal(era uint64) {
+	attempt, _ := s.lastAttempt()
+	if birth := attempt.Until + 1; len(s.Attempts) > 1 && era > 0 && birth > era {
+		s.renewed.at, s.renewed.version = birth-era, attempt.Version
+	}
+}
+
 // noteSigned notes that there is another last attempt.
 func (w *wear) noteSigned(t *tip) {
 	if w.renewing {
@@ -133,7 +141,11 @@ func (a *account) mayRenew(s *slot) bool {
 	name, stays := a.versionNow()
 	last := &s.renewed
 	last.at, s.saidAt = min(last.at, a.head.Number), min(s.saidAt, a.head.Number) // after a rewind they may lie above the head
-	if half := cmp.Or(a.set.Era/2, usualHalf); last.at > 0 && last.version == name && a.head.Number < last.at+half {
+	half := cmp.Or(a.set.Era/2, usualHalf)
+	if s.brief {
+		half = briefHalf
+	}
+	if last.at > 0 && last.version == name && a.head.Number < last.at+half {
 		return false
 	}
 	attempt, _ := s.lastAttempt()

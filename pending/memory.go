@@ -31,6 +31,7 @@ type Memory struct {
 	slots   map[chain.Account]map[uint64]*memorySlot
 	settled map[chain.Account]settledWrite
 	holds   map[chain.Account]Hold
+	lives   map[chain.Account][]Life // but for the first one, in order
 }
 
 // settledWrite is the write of the last Settle. No earlier one is carried out any more.
@@ -209,19 +210,6 @@ func (s *Memory) Counts(context.Context) (counts []Count, err error) {
 	return counts, nil
 }
 
-// Calls implements Store.
-func (s *Memory) Calls(_ context.Context, account chain.Account, indices []uint64) (map[uint64]chain.Call, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	calls := map[uint64]chain.Call{}
-	for _, index := range indices {
-		if one := s.slots[account][index]; one != nil && one.Intent != nil {
-			calls[index] = s.byID[*one.Intent].Call
-		}
-	}
-	return calls, nil
-}
-
 // Write implements Store.
 func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 	s.mu.Lock()
@@ -236,6 +224,9 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 	}
 	if err := s.admit(b); err != nil {
 		return err
+	}
+	if next := b.Opens; next != nil && next.Number != s.newestLife(b.Account).Number+1 {
+		return fmt.Errorf("%w: life %d of %s cannot begin", ErrNoLife, next.Number, b.Account)
 	}
 	for _, add := range b.New {
 		s.addSlot(b.Account, add)
@@ -266,6 +257,9 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 	}
 	for _, c := range b.Changes {
 		s.change(t, b, c)
+	}
+	if b.Opens != nil {
+		s.open(b.Account, *b.Opens)
 	}
 	if b.Hold != nil {
 		if s.holds == nil {
@@ -323,7 +317,7 @@ func (s *Memory) record(r *Record) Record {
 		one.Refusal = Refusal{}
 	}
 	if slot := s.slotOf(r); slot != nil {
-		one.Changed = slot.at
+		one.Changed, one.First = slot.at, s.lifeOf(r.Account, *r.Index).First
 	}
 	return one
 }

@@ -56,6 +56,6 @@ func (s *Memory) Backlog(_ context.Context, account chain.Account) (b Backlog, e
 			b.Oldest = r.Created
 		}
 	}
-	b.Hold = s.holds[account]
+	b.Hold, b.Next = s.holds[account], b.Next-min(b.Next, s.newestLife(account).First)
 	return b, nil
 }

@@ -13,10 +13,13 @@ import (
 func (s *Memory) Load(_ context.Context, account chain.Account, from uint64, most int) (Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var snap Snapshot
+	snap := Snapshot{Life: s.newestLife(account)}
 	for index, one := range s.slots[account] {
 		if index >= snap.Next {
 			snap.Next, snap.Since = index+1, one.Since
+		}
+		if index >= snap.Life.First {
+			snap.noteAttempts(one.Attempts)
 		}
 		if index >= from || !one.last.Status.closes() {
 			snap.Slots = append(snap.Slots, s.slot(one))
@@ -84,4 +87,17 @@ func (s *Memory) Slots(_ context.Context, account chain.Account, first, last uin
 		}
 	}
 	return found, nil
+}
+
+// Calls implements Store.
+func (s *Memory) Calls(_ context.Context, account chain.Account, indices []uint64) (map[uint64]chain.Call, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := map[uint64]chain.Call{}
+	for _, index := range indices {
+		if one := s.slots[account][index]; one != nil && one.Intent != nil {
+			calls[index] = s.byID[*one.Intent].Call
+		}
+	}
+	return calls, nil
 }

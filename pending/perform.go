@@ -38,7 +38,7 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 		slots, err := l.Store.Slots(brief, l.Account, a.From, a.To)
 		return paged{From: a.From, To: a.To, Slots: slots}, err
 	case save:
-		return saved{}, l.write(ctx, Batch{Changes: a.Changes, Hold: a.Hold})
+		return saved{}, l.write(ctx, Batch{Changes: a.Changes, Hold: a.Hold, Opens: a.Opens})
 	default:
 		return nil, fmt.Errorf("pending: no such action: %T", a)
 	}
@@ -81,14 +81,17 @@ func (l *loop) loadRows(ctx, brief context.Context, a load) (out loaded, err err
 	if err = errors.Join(fault, err); err != nil {
 		return out, err
 	}
+	first := out.Snapshot.Life.First
+	l.first.Store(first)
+	out.Best += first
 	if !out.Snapshot.has(out.Best) { // the chain went back, or an endpoint is behind: the higher count is the newer one
 		again, err := l.Chain.Next(ctx, l.Account)
 		if err != nil {
 			return out, err
 		}
-		out.Best = max(out.Best, again)
+		out.Best = max(out.Best, first+again)
 	}
-	if !out.Snapshot.has(out.Best) {
+	if !out.Snapshot.has(out.Best) && !l.lives { // a lower count may be that of another life
 		if out.Snapshot, err = l.Store.Load(ctx, l.Account, min(a.Final, out.Best), l.held.Most); err != nil {
 			return out, err
 		}
@@ -106,7 +109,7 @@ func (l *loop) pooled(ctx context.Context) (uint64, error) {
 	if errors.Is(err, chain.ErrAnswer) {
 		return 0, nil
 	}
-	return n, err
+	return l.first.Load() + n, err
 }
 
 // has reports whether the snapshot has every slot from a nonce on.
@@ -172,7 +175,7 @@ func (l *loop) submit(ctx context.Context, a submit) input {
 	out := sent{Attempts: a.Attempts, Outcomes: make([]chain.Outcome, len(a.Attempts))}
 	ctx = chain.Purpose{Account: l.Account, Front: a.Front}.In(ctx)
 	err := l.act(ctx, func(ctx context.Context) error {
-		copy(out.Outcomes, l.Chain.Submit(ctx, a.Attempts))
+		copy(out.Outcomes, l.Chain.Submit(ctx, l.outward(a.Attempts)))
 		return nil
 	})
 	if err != nil && l.Events.Refused != nil {
@@ -188,7 +191,7 @@ func (l *loop) submit(ctx context.Context, a submit) input {
 // endpoint that fails only here would be asked in silence for ever.
 func (l *loop) complain(in sent) {
 	for i, answer := range in.Outcomes {
-		switch index := in.Attempts[i].Index; {
+		switch index := in.Attempts[i].Index - l.first.Load(); {
 		case answer.Verdict == chain.Refused, answer.Verdict == chain.Full, answer.Verdict == chain.Unfit, answer.Verdict == chain.Outworn:
 			l.trouble(fmt.Errorf("%w: it does not accept the transaction with nonce %d now: %s", chain.ErrAnswer, index, answer.Said()))
 		case answer.Verdict == chain.Unknown && answer.Text != "":

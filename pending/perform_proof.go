@@ -28,7 +28,7 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 			foreign = append(foreign, c.Index)
 		}
 	}
-	opinions, err := l.Chain.Confirm(ctx, claims)
+	opinions, err := l.opinions(ctx, claims)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 
 // prove returns the call of a transaction that the account signed for a nonce.
 func (l *loop) prove(ctx context.Context, in chain.Inclusion) (chain.Call, error) {
-	in.Account = l.Account
+	in.Account, in.Index = l.Account, in.Index-l.first.Load()
 	p, err := l.Chain.Prove(ctx, in)
 	if err == nil && (p.Account != l.Account || p.Index != in.Index) {
 		err = fmt.Errorf("%w: %v has nonce %d of %v, not nonce %d of %v", chain.ErrUnproven, in.Hash, p.Index, p.Account, in.Index, l.Account)
@@ -74,24 +74,24 @@ func sameCall(a, b chain.Call) bool {
 }
 
 func (l *loop) search(ctx context.Context, a search) (input, error) {
-	placed, next, err := l.Chain.Scan(ctx, a.Of, l.Account, a.From, searches)
+	placed, next, err := l.scan(ctx, a.Of, a.From)
 	if err != nil {
 		return nil, err
 	}
-	return found{Recall: a.Recall, Index: a.Index, Placed: placed, Next: next}, nil
+	return found{Recall: a.Recall, Life: a.Life, From: a.From, Index: a.Index, Placed: placed, Next: next}, nil
 }
 
 // survey reads transactions of which the store knows nothing. It comes no further than to the first one
 // about which there is no second opinion yet.
 func (l *loop) survey(ctx context.Context, a survey) (input, error) {
-	placed, next, err := l.Chain.Scan(ctx, a.Of, l.Account, a.From, searches)
+	placed, next, err := l.scan(ctx, a.Of, a.From)
 	if err != nil {
 		return nil, err
 	}
 	out := surveyed{Of: a.Of, Next: next}
 	var claims []chain.Claim
 	for _, one := range placed {
-		if one.Index >= a.First {
+		if one.Index >= a.First && !one.Reaped {
 			claims = append(claims, chain.Claim{Inclusion: one, By: a.By, At: a.Of, Still: a.Still})
 			if out.First == 0 || one.Block.Number < out.First {
 				out.First = one.Block.Number
@@ -101,7 +101,7 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 	if len(claims) == 0 {
 		return out, nil
 	}
-	opinions, err := l.Chain.Confirm(ctx, claims)
+	opinions, err := l.opinions(ctx, slices.Clone(claims))
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ const recheckTries = 3
 func (l *loop) recheck(ctx context.Context, snap Snapshot) {
 	lowest, width := snap.lowest()
 	for try := range recheckTries {
-		if lowest == 0 || try > 0 && pause.For(ctx, l.Retry) != nil {
+		if lowest <= snap.Life.First || try > 0 && pause.For(ctx, l.Retry) != nil {
 			return
 		}
 		if elsewhere, err := l.elsewhere(ctx, lowest-1); err == nil {

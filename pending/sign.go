@@ -103,7 +103,7 @@ func (l *loop) prepareWithin(ctx context.Context, drafts []chain.Draft, terms []
 			drafts[i].Speed = terms[i].Speed
 		}
 	}
-	prepared, err := l.Chain.Prepare(ctx, drafts)
+	prepared, err := l.sign(ctx, drafts)
 	for i := range prepared {
 		if own[i] && errors.Is(prepared[i].Err, chain.ErrFee) {
 			prepared[i].Err = fmt.Errorf("%w is %v: %w", errOwnFee, terms[i].MaxFee, prepared[i].Err)
@@ -145,7 +145,7 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 		if r.Gas != 0 { // no new estimate: the first attempt may have been executed by now
 			call.Gas = r.Gas
 		}
-		drafts[i], terms[i] = chain.Draft{Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Same: r.Same, Stuck: r.Stuck}, r.Terms
+		drafts[i], terms[i] = chain.Draft{Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Same: r.Same, Stuck: r.Stuck, Brief: r.Brief}, r.Terms
 	}
 	prepared, err := l.prepareWithin(brief, drafts, terms)
 	if err != nil {

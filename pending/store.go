@@ -64,4 +64,5 @@ type Batch struct {
 	Expired  []ID   // likewise; one that has a slot is marked as called back
 	Held     []Held // likewise of intents that still wait
 	Hold     *Hold  // replaces the account's; nil leaves it
+	Opens    *Life  // the account's next life, which is the newest from then on; nil: none begins
 }

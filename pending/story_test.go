@@ -44,6 +44,10 @@ func TestStories(t *testing.T) {
 				m.set.NoIndex = true
 				return nil
 			}
+			if words[0] == "lives" {
+				m.set.Lives = true
+				return nil
+			}
 			if words[0] == "era" {
 				m.set.Era = number(words[1])
 				return nil
@@ -89,6 +93,8 @@ func parse(t *testing.T, words []string) input {
 	case "loaded":
 		in := loaded{Best: args.number("best"), Pooled: args.number("pooled")}
 		in.Snapshot = Snapshot{Waits: waitsOf(args), Next: args.number("next"), Since: args.number("since"), Strange: args.has("strange")}
+		in.Snapshot.Life = Life{Number: args.number("life"), First: args.number("first"), Since: args.number("born"), Over: args.has("over")}
+		in.Snapshot.Until, in.Snapshot.Begun = args.number("lasts"), args.has("begun")
 		for _, name := range args.list("slots") {
 			in.Snapshot.Slots = append(in.Snapshot.Slots, args.wearing(slotNamed(name)))
 		}
@@ -155,10 +161,13 @@ func parse(t *testing.T, words []string) input {
 		}
 		return in
 	case "found":
-		in := found{Recall: args.has("recall"), Index: args.number("index"), Next: args.number("next")}
+		in := found{Recall: args.has("recall"), Life: args.has("life"), From: args.number("from"), Index: args.number("index"), Next: args.number("next")}
 		for _, pair := range args.rest {
 			name, block, _ := strings.Cut(pair, "=")
 			in.Placed = append(in.Placed, chain.Inclusion{Index: index(name), Hash: chain.Hash(name), Block: blockNamed(block), Effect: chain.EffectOf(false)})
+		}
+		if args.has("reaped") {
+			in.Placed = append(in.Placed, chain.Inclusion{Block: blockNamed(args.word("reaped")), Reaped: true})
 		}
 		return in
 	case "linked":
@@ -184,6 +193,10 @@ func parse(t *testing.T, words []string) input {
 		in := turned{Turn: chain.Turn{Block: blockNamed(words[1]), By: args.word("by")}, Count: args.number("count"), Version: args.word("version")}
 		in.Turn.Kind = map[string]chain.TurnKind{"applied": chain.Applied, "reverted": chain.Reverted, "finalized": chain.Finalized}[words[0]]
 		for _, name := range args.list("with") {
+			if name == "reaped" {
+				in.Inclusions = append(in.Inclusions, chain.Inclusion{Block: in.Turn.Block, Reaped: true})
+				continue
+			}
 			name, effect := effectNamed(name)
 			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index(name), Hash: chain.Hash(name), Block: in.Turn.Block, Effect: effect})
 		}
@@ -214,8 +227,18 @@ func waitsOf(args words) Waits {
 }
 
 // parseConfirmed reads second opinions, such as 5a@7=agrees for an attempt in block 7, 5x@7=own for
-// one that the store has lost, 5x@7=unproven, 5@7=agrees for the count as of block 7, and 5-@7=agrees for block 7 alone.
+// one that the store has lost, 5x@7=unproven, 5@7=agrees for the count as of block 7, and 5-@7=agrees for block 7 alone. Of the end of a
+// life it is reaped@7=agrees, and block@9=agrees for the block up to which the old attempts are looked for.
 func parseConfirmed(args words) (in confirmed) {
+	for _, what := range []string{"reaped@", "block@"} {
+		for name, word := range args.named {
+			if block, is := strings.CutPrefix(name, what); is {
+				about := claim{Claim: chain.Claim{Inclusion: chain.Inclusion{Index: noFinal, Block: blockNamed(block), Reaped: what == "reaped@"}}}
+				about.Said = chain.Opinion{By: "second", Why: "its words", Stand: map[string]chain.Stand{"mute": chain.Mute, "differs": chain.Differs, "agrees": chain.Agrees}[word]}
+				in.Claims = append(in.Claims, about)
+			}
+		}
+	}
 	for _, pair := range args.rest {
 		name, word, _ := strings.Cut(pair, "=")
 		hash, block, _ := strings.Cut(name, "@")
@@ -419,6 +442,9 @@ func say(a action) string {
 			if one.Stuck {
 				w.WriteString(" (stuck)")
 			}
+			if one.Brief {
+				w.WriteString(" (pad)")
+			}
 			if one.Outworn != "" {
 				w.WriteString(" (as " + string(one.Outworn) + ")")
 			}
@@ -441,6 +467,10 @@ func say(a action) string {
 		}
 	case search:
 		fmt.Fprintf(&w, "search %d from %d of %s", a.Index, a.From, string(a.Of.Hash))
+		if a.Life {
+			w.Reset()
+			fmt.Fprintf(&w, "search for the life from %d of %s", a.From, string(a.Of.Hash))
+		}
 		if a.Recall {
 			w.Reset()
 			fmt.Fprintf(&w, "recall from %d of %s", a.From, string(a.Of.Hash))
@@ -463,6 +493,10 @@ func say(a action) string {
 			}
 			if one.Counts {
 				fmt.Fprintf(&w, " %d@%s (its count)", one.Index, string(one.Block.Hash))
+				continue
+			}
+			if one.Index == noFinal {
+				fmt.Fprintf(&w, " %s@%s", map[bool]string{true: "reaped", false: "block"}[one.Reaped], string(one.Block.Hash))
 				continue
 			}
 			if one.Hash == "" {
@@ -495,6 +529,9 @@ func say(a action) string {
 			if c.Waits != "" {
 				fmt.Fprintf(&w, " [%s]", c.Waits)
 			}
+		}
+		if a.Opens != nil {
+			fmt.Fprintf(&w, " life %d from %d on, above block %d", a.Opens.Number, a.Opens.First, a.Opens.Since)
 		}
 		if a.Hold != nil {
 			why, _, _ := strings.Cut(a.Hold.Why, ";")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,9 @@ type wearing struct {
 	ids   []pending.ID
 	epoch int64
 	end   func()
+
+	mu      sync.Mutex
+	alarmed map[pending.Cause]bool // whether an alarm is raised
 }
 
 // inWearing runs a test in a bubble.
@@ -54,7 +58,13 @@ func (w *wearing) lead() {
 	token := fence.Token{Scope: scope, Epoch: w.epoch, Holder: fmt.Sprint("node ", w.epoch), Term: fence.Term{byte(w.epoch)}}
 	gate, latch := fence.New(scope, bubbleClock)
 	latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
-	m, err := pending.New(pending.Config{Account: w.from, Chain: w.line, Store: w.store, Clock: bubbleClock})
+	w.alarmed = map[pending.Cause]bool{}
+	noted := w.alarmed
+	m, err := pending.New(pending.Config{Account: w.from, Chain: w.line, Store: w.store, Clock: bubbleClock, Events: pending.Events{Alarm: func(a pending.Alarm) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		noted[a.Cause] = a.Raised
+	}}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -62,6 +72,13 @@ func (w *wearing) lead() {
 	over := make(chan struct{})
 	go func() { defer close(over); _ = m.Lead(ctx, gate, token) }()
 	w.end = func() { kill(); <-over }
+}
+
+// isAlarmed reports whether the leader has raised an alarm.
+func (w *wearing) isAlarmed(cause pending.Cause) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.alarmed[cause]
 }
 
 func (w *wearing) accept(n int) {

@@ -52,6 +52,12 @@ func TestWorldsWithoutAnIndex(t *testing.T) {
 	runWorlds(t, chaintest.Config{Era: 24, NoIndex: true})
 }
 
+// Z6, Z7, Z8: the same, while the account is reaped and funded again, and everybody sends again what was ever signed.
+func TestLivingWorlds(t *testing.T) {
+	t.Parallel()
+	runWorlds(t, chaintest.Config{Era: 24, NoIndex: true, Lives: true})
+}
+
 func runWorlds(t *testing.T, of chaintest.Config) {
 	t.Helper()
 	worlds := byDay(12)
@@ -99,6 +105,7 @@ type world struct {
 	peak    int  // the greatest height so far
 	unreal  bool // final blocks can be taken back
 	era     uint64
+	lives   bool // the account can be reaped
 	relaxed bool // intents pass one that cannot be paid yet
 	few     bool // leaders have few slots in memory
 	mu      sync.Mutex
@@ -113,7 +120,7 @@ type leader struct {
 func newWorld(t *testing.T, seed uint64, of chaintest.Config) *world {
 	of.Seed, of.Depth, of.BlockGas, of.PerAccount, of.Pool = seed, depth, 25*21_500, 64, 200
 	w := &world{
-		t: t, era: of.Era, rand: rand.New(rand.NewPCG(seed, 7)), unreal: seed%4 == 0, relaxed: seed%3 == 1, few: seed%5 != 0, alarms: map[pending.Cause]int{}, foreign: map[chain.Hash]bool{},
+		t: t, era: of.Era, lives: of.Lives, rand: rand.New(rand.NewPCG(seed, 7)), unreal: seed%4 == 0 && !of.Lives, relaxed: seed%3 == 1, few: seed%5 != 0, alarms: map[pending.Cause]int{}, foreign: map[chain.Hash]bool{},
 		node: chaintest.New(of),
 	}
 	w.from = w.node.Account("sender", dear-1)
@@ -253,12 +260,22 @@ func (w *world) settled() bool {
 
 // verdict reads the chain: each intent must be there once, and every hash must have been stored.
 func (w *world) verdict() {
-	ctx := w.t.Context()
 	stored := map[chain.Hash]chain.Signed{}
 	for _, a := range w.store.AllAttempts(w.from) {
 		stored[a.Hash] = a
 	}
 	done := map[string]int{}
+	if w.lives {
+		done = carriedOut(w.t, w.judge, w.from, w.store.AllAttempts(w.from))
+	} else {
+		w.countNonces(done, stored)
+	}
+	w.judgeIntents(done)
+}
+
+// countNonces counts how often each call was carried out. Each nonce must be in a block.
+func (w *world) countNonces(done map[string]int, stored map[chain.Hash]chain.Signed) {
+	ctx := w.t.Context()
 	included := map[uint64]chain.Inclusion{}
 	all, _, err := w.judge.Scan(ctx, w.head(), w.from, 0, math.MaxInt32)
 	if err != nil {
@@ -291,6 +308,10 @@ func (w *world) verdict() {
 			done[string(tx.Data)]++
 		}
 	}
+}
+
+// judgeIntents judges what is said of the intents, given how often each was carried out.
+func (w *world) judgeIntents(done map[string]int) {
 	if w.store.again {
 		w.t.Error("a slot was to be stored anew although its row was known to exist")
 	}

@@ -1,6 +1,7 @@
 package pending_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,7 +179,7 @@ func (w *world) trouble(ctx context.Context) {
 	case 9: // the node is killed, and its head goes back
 		w.node.Restart(w.shallow(w.rand.IntN(3)))
 	case 10: // another sender's transaction is included
-		if next, err := w.judge.Next(ctx, w.from); err == nil {
+		if next, err := w.judge.Next(ctx, w.from); err == nil && !w.lives {
 			w.node.Seal(w.somebody(next))
 		}
 	case 11:
@@ -202,7 +203,7 @@ func (w *world) trouble(ctx context.Context) {
 		w.store.after(latest.kill)
 		w.later(ctx)
 	case 18: // another sender's transaction is in the pool with a nonce of ours
-		if next, err := w.judge.Next(ctx, w.from); err == nil {
+		if next, err := w.judge.Next(ctx, w.from); err == nil && !w.lives {
 			w.judge.Submit(ctx, []chain.Signed{w.somebody(next + uint64(w.rand.IntN(8)))})
 		}
 	case 19: // the node's index of transactions is behind, or catches up
@@ -218,7 +219,7 @@ func (w *world) trouble(ctx context.Context) {
 			}
 		}
 	case 21: // another sender's transaction is included, and its block is taken back
-		if next, err := w.judge.Next(ctx, w.from); err == nil {
+		if next, err := w.judge.Next(ctx, w.from); err == nil && !w.lives {
 			w.node.Seal(w.somebody(next))
 			w.wait(time.Duration(w.rand.IntN(3000)) * time.Millisecond)
 			w.node.Restart(w.shallow(3))
@@ -262,6 +263,20 @@ func (w *world) wear() {
 		for range w.era + uint64(w.rand.IntN(10)) {
 			w.node.Drop()
 			w.wait(time.Second)
+		}
+	case 4, 5: // the account is reaped, and funded again
+		if w.lives {
+			w.node.Reap(w.from)
+			w.wait(time.Duration(500+w.rand.IntN(4000)) * time.Millisecond)
+			w.node.Fund(w.from, dear-1)
+		}
+	case 6, 7: // all that was ever signed is sent once more
+		if w.lives {
+			all := w.store.AllAttempts(w.from)
+			slices.SortFunc(all, func(a, b chain.Signed) int {
+				return cmp.Or(cmp.Compare(a.Index, b.Index), strings.Compare(string(a.Hash), string(b.Hash)))
+			})
+			w.judge.Submit(w.t.Context(), all)
 		}
 	}
 }

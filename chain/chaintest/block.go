@@ -15,6 +15,7 @@ type block struct {
 	txs     []included
 	states  map[chain.Account]state // after the block
 	version string                  // of the runtime in that state: what the next block takes was signed for it
+	reaped  chain.Account           // ceases to exist after all of its transactions; empty: none does
 }
 
 type included struct {
@@ -42,10 +43,14 @@ func (n *Node) extend(txs []chain.Signed) chain.Block {
 	for _, signed := range txs {
 		n.execute(b, signed)
 	}
+	n.reapIn(b)
 	n.known[b.Hash] = b
 	n.best = append(n.best, b)
 	for _, tx := range b.txs {
 		n.mined[tx.signed.Hash] = b
+		if b.reaped == tx.account() {
+			n.pool.remove(tx.signed.Hash) // its nonce does not count as used any more
+		}
 	}
 	if depth := int(n.cfg.Depth); depth > 0 {
 		n.final = max(n.final, len(n.best)-1-depth)

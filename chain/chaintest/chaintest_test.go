@@ -61,6 +61,17 @@ func TestExerciseNoIndex(t *testing.T) {
 	})
 }
 
+// Z9: so is one on which accounts cease to exist.
+func TestExerciseLives(t *testing.T) {
+	chaintest.Exercise(t, func(testing.TB) chaintest.Fixture {
+		f, node := fixtureOf(chaintest.Config{Seed: 1, Era: 64, NoIndex: true, Lives: true})
+		f.NoIndex = true
+		f.Upgrade = func() { node.Upgrade("2") }
+		f.Reap, f.Fund = func() { node.Reap(f.Funded) }, func() { node.Fund(f.Funded, rich) }
+		return f
+	})
+}
+
 // Run makes blocks in virtual time.
 func TestBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

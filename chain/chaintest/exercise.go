@@ -47,6 +47,8 @@ type Fixture struct {
 	Forget func()
 	// Upgrade makes the next block change the version of the chain's runtime. Nil: attempts do not wear out.
 	Upgrade func()
+	// Reap makes Funded cease to exist at the end of the next block, and Fund makes it rich again. Nil: no account ceases to exist.
+	Reap, Fund func()
 }
 
 const patience = time.Minute
@@ -76,6 +78,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"SubmitOutworn", submitOutworn},
 		{"Renew", renew},
 		{"NoIndex", noIndex},
+		{"Reap", reap},
 		{"EffectPartly", effectPartly},
 		{"ForeignOnOurIndex", foreignIndex},
 		{"Probe", probe},

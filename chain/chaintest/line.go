@@ -44,7 +44,7 @@ func (l *Line) Describe(ctx context.Context) (d chain.Description, err error) {
 		cfg := l.node.cfg
 		d = chain.Description{
 			ID: cfg.ID, MaxBatch: batch, MaxPending: cfg.PerAccount, BlockGas: cfg.BlockGas,
-			MinRaise: minRaise, Depth: cfg.Depth, StillAfter: cfg.StillAfter, Era: cfg.Era, NoIndex: cfg.NoIndex, By: lineName,
+			MinRaise: minRaise, Depth: cfg.Depth, StillAfter: cfg.StillAfter, Era: cfg.Era, NoIndex: cfg.NoIndex, Lives: cfg.Lives, By: lineName,
 		}
 	})
 	return d, err
@@ -131,7 +131,7 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 		return chain.Signed{}, fmt.Errorf("%w: it may cost %v, the account has %v", chain.ErrOwed, tx.cost(), has)
 	}
 	spent[d.Account] = total
-	n.bear(&tx)
+	n.bear(&tx, d.Brief)
 	signed := n.sign(tx)
 	signed.Filler = d.Filler
 	return signed, nil
@@ -244,9 +244,14 @@ func (l *Line) Inclusions(ctx context.Context, at chain.Block, accounts []chain.
 	return ours, err
 }
 
+// forgets reports whether the node no longer knows what was done in a block. The lock is held.
+func (n *Node) forgets(b *block) bool {
+	return b.Number < n.forgot || n.cfg.Keeps > 0 && b.Number+n.cfg.Keeps <= n.head().Number
+}
+
 // effectIn returns what a transaction has done in its block, as far as the node still knows. The lock is held.
 func (n *Node) effectIn(b *block, h chain.Hash) (e chain.Effect) {
-	if b.Number < n.forgot || n.cfg.Keeps > 0 && b.Number+n.cfg.Keeps <= n.head().Number {
+	if n.forgets(b) {
 		return e
 	}
 	for _, tx := range b.txs {
@@ -263,6 +268,9 @@ func (n *Node) of(b *block, accounts []chain.Account) (ours []chain.Inclusion) {
 		if slices.Contains(accounts, tx.account()) {
 			ours = append(ours, chain.Inclusion{Account: tx.account(), Index: tx.Index, Hash: tx.signed.Hash, Block: b.Block, Effect: n.effectIn(b, tx.signed.Hash)})
 		}
+	}
+	if b.reaped != "" && slices.Contains(accounts, b.reaped) && !n.forgets(b) {
+		ours = append(ours, chain.Inclusion{Account: b.reaped, Block: b.Block, Reaped: true})
 	}
 	return ours
 }

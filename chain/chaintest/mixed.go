@@ -23,7 +23,7 @@ func (n *Node) Fork() *Node {
 	f := &Node{
 		cfg: n.cfg, rand: rand.New(rand.NewPCG(n.rand.Uint64(), 3)), keys: maps.Clone(n.keys), faucet: maps.Clone(n.faucet),
 		known: maps.Clone(n.known), best: slices.Clone(n.best), mined: maps.Clone(n.mined), texts: maps.Clone(n.texts), final: n.final,
-		lost: slices.Clone(n.lost), banned: maps.Clone(n.banned), upgrade: n.upgrade, forgot: n.forgot, baseFee: n.baseFee, blocks: n.blocks + 1_000_000, changed: make(chan struct{}),
+		lost: slices.Clone(n.lost), banned: maps.Clone(n.banned), upgrade: n.upgrade, reap: n.reap, forgot: n.forgot, baseFee: n.baseFee, blocks: n.blocks + 1_000_000, changed: make(chan struct{}),
 	}
 	f.cfg.Depth = 0
 	f.pool = newPool(f)

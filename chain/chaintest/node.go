@@ -29,7 +29,9 @@ type Config struct {
 	// NoIndex is that of the Description: Probe says that it cannot.
 	NoIndex bool
 	// Era is that of the Description: signed attempts wear out, with time and with each Upgrade; 0: they do not.
-	Era             uint64
+	Era uint64
+	// Lives is that of the Description: Reap ends an account, and Fund lets it begin anew.
+	Lives           bool
 	BlockGas        uint64 // default 30 million
 	BaseFee, MinTip int64  // default 100 and 1
 }
@@ -50,8 +52,9 @@ type Node struct {
 	pool    *pool
 	lost    []chain.Signed // dropped from the pool, for Resurrect
 	banned  map[chain.Hash]bool
-	upgrade string // the version that the next block brings; empty: none
-	forgot  uint64 // what was done in blocks below this height the node does not know any more
+	upgrade string        // the version that the next block brings; empty: none
+	reap    chain.Account // ceases to exist in the next block; empty: none does
+	forgot  uint64        // what was done in blocks below this height the node does not know any more
 	baseFee *big.Int
 	blocks  uint64        // number of blocks ever made, which makes their hashes differ
 	changed chan struct{} // closed and replaced at every change
@@ -253,6 +256,6 @@ func (n *Node) foreign(id string, a chain.Account, index uint64) chain.Signed {
 		Chain: id, From: []byte(a), Index: index, To: []byte("foreign"), Value: new(big.Int),
 		Data: []byte("foreign"), Gas: gasNeeded([]byte("foreign")), Max: price.Mul(price, big.NewInt(2)), Tip: big.NewInt(n.cfg.MinTip),
 	}
-	n.bear(&tx)
+	n.bear(&tx, false)
 	return n.sign(tx)
 }

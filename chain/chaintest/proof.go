@@ -130,6 +130,9 @@ func (n *Node) opinion(c chain.Claim) chain.Opinion {
 	case n.best[c.Block.Number].Hash != c.Block.Hash:
 		o.Stand, o.Why = chain.Differs, fmt.Sprintf("its block %d is %v", c.Block.Number, n.best[c.Block.Number].Hash)
 		return o
+	case c.Reaped && n.best[c.Block.Number].reaped != c.Account:
+		o.Stand, o.Why = chain.Differs, fmt.Sprintf("the account has not ceased to exist in its block %d", c.Block.Number)
+		return o
 	case c.Hash == "":
 		o.Stand = chain.Agrees
 		return o

@@ -32,16 +32,22 @@ func (n *Node) Ban(h chain.Hash) {
 // mostLag is how far below the head a transaction is born at most, if nothing becomes final.
 const mostLag = 32
 
+// briefEra is the era of what is asked for as brief.
+const briefEra = 4
+
 // bear gives a transaction its time and its version: it is born in the final block, or a part of its era below the head. The
 // lock is held.
-func (n *Node) bear(tx *transaction) {
+func (n *Node) bear(tx *transaction, brief bool) {
 	tx.Version = n.head().version
 	if n.cfg.Era == 0 {
 		return
 	}
+	if tx.Era = n.cfg.Era; brief {
+		tx.Era = min(briefEra, tx.Era)
+	}
 	head := n.head().Number
-	tx.Birth = max(uint64(n.final), head-min(head, mostLag, n.cfg.Era/4))
-	tx.Born, tx.Era = []byte(n.best[tx.Birth].Hash), n.cfg.Era
+	tx.Birth = max(uint64(n.final), head-min(head, mostLag, tx.Era/4))
+	tx.Born = []byte(n.best[tx.Birth].Hash)
 }
 
 // until returns the last height that takes a transaction; 0: there is none.

@@ -94,6 +94,7 @@ func (s *Set) compare(sum *chain.Description, one chain.Description) error {
 	sum.MaxBatch, sum.BlockGas = lowest(sum.MaxBatch, one.MaxBatch), lowest(sum.BlockGas, one.BlockGas)
 	sum.MaxPending, sum.MinRaise = lowest(sum.MaxPending, one.MaxPending), max(sum.MinRaise, one.MinRaise)
 	sum.Era, sum.NoIndex = lowest(sum.Era, one.Era), sum.NoIndex || one.NoIndex
+	sum.Lives = sum.Lives || one.Lives
 	sum.By += ", " + one.By
 	return nil
 }

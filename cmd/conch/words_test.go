@@ -127,6 +127,7 @@ var askNodes = map[string][]string{
 	"tx list":           nil,
 	"tx cancel":         {"1"},
 	"tx accounts":       nil,
+	"tx life":           {"payer"},
 	"webhooks list":     {"--dead", "a"},
 	"webhooks replay":   {"a", "--dead"},
 	"contract deploy":   {"--account", "a", "--member", "a=0x00000000000000000000000000000000000000aa", "--member", "b=0x00000000000000000000000000000000000000bb", "--issuer", "a"},

@@ -25,6 +25,8 @@ type Store interface { //nolint:interfacebloat // every store has all of them
 	Counts(ctx context.Context) ([]pending.Count, error)
 	Attempts(ctx context.Context, account chain.Account, index uint64) ([]pending.Attempt, error)
 	Backlog(ctx context.Context, account chain.Account) (pending.Backlog, error)
+	Life(ctx context.Context, account chain.Account) (pending.Life, error)
+	SayOver(ctx context.Context, account chain.Account, number uint64) error
 	Unfinished(ctx context.Context, account chain.Account, space string, to []byte) ([]pending.Record, error)
 }
 
@@ -52,6 +54,8 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"AttemptsAreAdded":            attemptsAreAdded,
 		"LateAttempts":                lateAttempts,
 		"WhatWearsOutIsKept":          whatWearsOutIsKept,
+		"ALifeBegins":                 aLifeBegins,
+		"APersonEndsALife":            aPersonEndsALife,
 		"ALateSaveSaysNothing":        aLateSaveSaysNothing,
 		"FinalOnesAreLeftOut":         finalOnesAreLeftOut,
 		"TheAgeOfAState":              theAgeOfAState,

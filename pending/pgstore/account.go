@@ -39,7 +39,8 @@ func (s *Store) Backlog(ctx context.Context, account chain.Account) (b pending.B
 	var batch pgx.Batch
 	batch.Queue(inOrder)
 	batch.Queue(`
-		SELECT coalesce((SELECT nonce + 1 FROM conch.pending_transactions WHERE chain = $1 AND account = $2 ORDER BY nonce DESC LIMIT 1), 0),
+		SELECT greatest(0, coalesce((SELECT nonce + 1 FROM conch.pending_transactions WHERE chain = $1 AND account = $2 ORDER BY nonce DESC LIMIT 1), 0) -
+		           coalesce((SELECT first FROM (`+newestLife+`) l), 0)),
 		       (SELECT count(*) FROM (SELECT`+of+`waits LIMIT $3) w) + (SELECT count(*) FROM (SELECT`+of+`put_off LIMIT $3) p),
 		       t.flight, t.gaps, t.block,
 		       least((SELECT created_at`+of+`waits ORDER BY seq LIMIT 1), (SELECT created_at`+of+`put_off ORDER BY seq LIMIT 1),

@@ -13,6 +13,7 @@
 //	pending_transactions  slots: account, nonce, intent, the hash that counts, state
 //	pending_attempts      the signed bytes, stored before they are sent
 //	pending_accounts      an account's scope, and the database history of its last work
+//	pending_lives         where an account began anew, on chains where one can: from which row on, above which block
 //	pending_floors        a nonce of each account below which every slot is final
 //	pending_holds         why no waiting intent of an account gets a slot
 //	pending_events        what is told of intents, written by the statements that make the changes

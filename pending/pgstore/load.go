@@ -22,12 +22,15 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64, mo
 		SELECT coalesce(newest.nonce + 1, 0), coalesce(newest.since_block, 0),
 		       coalesce((SELECT (a.system_id, a.timeline) <> (h.system_id, h.timeline)
 		          FROM conch.pending_accounts a, conch.pending_history() h WHERE a.chain = $1 AND a.account = $2), h2.timeline > 1),
-		       q.*
+		       q.*, coalesce(l.life, 0), coalesce(l.first, 0), coalesce(l.since, 0), coalesce(l.over, false), `+lastsUntil+`, `+hasBegun+`
 		  FROM conch.pending_history() h2 CROSS JOIN (`+countQueue(`put_off`)+`) q
+		  LEFT JOIN (`+newestLife+`) l ON true
 		  LEFT JOIN (SELECT nonce, since_block FROM conch.pending_transactions
 		         WHERE chain = $1 AND account = $2 ORDER BY nonce DESC LIMIT 1) newest ON true`, s.cfg.Chain, []byte(account), rules.PoorAfter).QueryRow(func(row pgx.Row) error {
-		var next, since int64
-		err := row.Scan(&next, &since, &snap.Strange, &snap.Waits.Queued, &snap.Waits.Poor, &snap.Waits.Unclear)
+		var next, since, until int64
+		var of life
+		err := row.Scan(append([]any{&next, &since, &snap.Strange, &snap.Waits.Queued, &snap.Waits.Poor, &snap.Waits.Unclear}, append(of.columns(), &until, &snap.Begun)...)...)
+		snap.Life, snap.Until = of.read(), uint64(until)
 		snap.Next, snap.Since = uint64(next), uint64(since) // the newest row is never archived
 		return err
 	})

@@ -82,6 +82,11 @@ func (s shelf) everything() {
 	if snap, err := s.Load(ctx, pendingtest.Account, 0, 0); err != nil || len(snap.Runs) != 1 {
 		s.t.Errorf("loaded %+v, error %v; want a run", snap, err)
 	}
+	life, err := s.Life(ctx, pendingtest.Account)
+	if word := s.SayOver(ctx, pendingtest.Account, 0); err != nil || word != nil || life.Number != 0 {
+		s.t.Errorf("life %+v, errors %v and %v", life, err, word)
+	}
+	s.write(pending.Batch{Opens: &pending.Life{Number: 1, First: 2}})
 	if n := s.archive(0); n == 0 {
 		s.t.Error("nothing was archived")
 	}

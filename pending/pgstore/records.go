@@ -30,7 +30,7 @@ func records(where string, last int) string {
 
 const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.token, i.created_at,
        i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.effect, t.witnesses, t.waits, coalesce(t.version, i.version), i.space, i.speed, i.max_fee, i.last_block, i.valid_until,
-       t.updated_at`
+       t.updated_at, coalesce(` + firstOf + `, 0)`
 
 func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordWith(row) }
 
@@ -58,7 +58,8 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &effect,
 		&witnesses, &waits, &version, &r.Space,
 	}
-	columns = append(append(columns, how.columns()...), &changed, &heldBy, &held, &since)
+	var first int64
+	columns = append(append(columns, how.columns()...), &changed, &first, &heldBy, &held, &since)
 	columns = append(append(columns, last.columns()...), &r.Late, &seq)
 	if err = row.Scan(append(columns, after...)...); err != nil {
 		return r, err
@@ -67,6 +68,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	r.Call = chain.Call{To: to, Value: integer(value), Data: data, Gas: uint64(gas)}
 	if nonce != nil {
 		index := uint64(*nonce)
+		r.First = uint64(first)
 		r.Index, r.Last.Index, r.Last.Hash = &index, index, chain.Hash(hash)
 	}
 	if state != nil {

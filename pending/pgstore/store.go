@@ -31,6 +31,7 @@ const (
 	codeTaken     = "CN011" // the account belongs to another scope
 	codeOvertaken = "CN013" // an intent that was to get a slot is in the archive
 	codeKeyUsed   = "CN014" // the key of an intent with a reservation was used while it was being stored
+	codeNoLife    = "CN015" // a life of an account is not the one that comes next
 )
 
 // translate turns refusals of the database into errors of pending and fence.
@@ -48,6 +49,8 @@ func translate(err error) error {
 		}
 	case codeTaken:
 		return fmt.Errorf("%w: %s", ErrTaken, refused.Message)
+	case codeNoLife:
+		return fmt.Errorf("%w: %s", pending.ErrNoLife, refused.Message)
 	case codeOvertaken:
 		return fmt.Errorf("%w: %s", pending.ErrOvertaken, refused.Message)
 	}

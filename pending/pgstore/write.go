@@ -35,6 +35,7 @@ func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	s.queueHeld(batch, b)
 	s.queueChanges(batch, t, b)
 	s.queueFloor(batch, b)
+	s.queueLife(batch, b)
 	s.queueHold(batch, t, b)
 }
 

@@ -122,6 +122,34 @@ BEGIN
     END IF;
 END $$;
 
+-- Lives: on some chains an account may cease to exist and begin anew, and the chain then counts its nonces from 0 again. The nonces of
+-- pending_transactions go on instead: in a life the chain's nonce is the row's, less first. The newest life is that of the account now; an
+-- account without a row here is in its first life.
+CREATE TABLE conch.pending_lives (
+    chain     text COLLATE "C" NOT NULL,
+    account   bytea NOT NULL,
+    life      bigint NOT NULL CHECK (life >= 0),
+    first     bigint NOT NULL CHECK (first >= 0),
+    since     bigint NOT NULL,                              -- no block up to this height has any of its transactions
+    over      boolean NOT NULL DEFAULT false,               -- a person has said so
+    opened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (chain, account, life)
+);
+
+-- live lets the next life of an account begin, and no other: a leader that is not told of one has looked at the wrong rows.
+CREATE FUNCTION conch.pending_live(chain text, account bytea, life bigint, first bigint, since bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    newest bigint := coalesce((SELECT max(l.life) FROM conch.pending_lives l WHERE l.chain = pending_live.chain AND l.account = pending_live.account), 0);
+BEGIN
+    IF life <> newest + 1 THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN015',
+            MESSAGE = format('life %s of account 0x%s on %s cannot begin: its newest is %s', life, encode(account, 'hex'), chain, newest);
+    END IF;
+    INSERT INTO conch.pending_lives (chain, account, life, first, since)
+    VALUES (pending_live.chain, pending_live.account, pending_live.life, pending_live.first, pending_live.since);
+END $$;
+
 -- given refuses slots for intents that are not here any more: a cancelled one may have
 -- been moved since a leader read it, and what is moved no update finds.
 CREATE FUNCTION conch.pending_given(given bigint, wanted bigint) RETURNS void
@@ -182,6 +210,8 @@ CREATE TABLE conch.pending_attempts (
 
 -- By any hash that was signed its intent is found. What hashes have in order is of no use: an index of their own hashes is smaller.
 CREATE INDEX pending_attempts_hash ON conch.pending_attempts USING hash (hash);
+-- For the last height at which any of an account's attempts can still get into a block.
+CREATE INDEX pending_attempts_until ON conch.pending_attempts (chain, account, until) WHERE until IS NOT NULL;
 
 -- Why no waiting intent of an account gets a slot; an empty why says that nothing is known.
 --
@@ -610,6 +640,7 @@ CREATE TABLE conch.archived_transactions (LIKE conch.pending_transactions, PRIMA
 ALTER TABLE conch.archived_transactions DROP COLUMN epoch, DROP COLUMN write, DROP COLUMN told, DROP COLUMN stuck;
 CREATE TABLE conch.archived_attempts (LIKE conch.pending_attempts, PRIMARY KEY (chain, account, nonce, n));
 CREATE INDEX archived_attempts_hash ON conch.archived_attempts USING hash (hash);
+CREATE INDEX archived_attempts_until ON conch.archived_attempts (chain, account, until) WHERE until IS NOT NULL;
 
 -- archive moves the oldest of an account's finished transactions, and of its intents
 -- that ended without one, if they are older than that: at most so many of each. The

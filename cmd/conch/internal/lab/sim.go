@@ -30,7 +30,8 @@ func (l lab) sim() *cobra.Command {
 		Example: `  conch-lab sim election --nodes 5 --seed 7
   conch-lab sim sequencer --nodes 5 --seed 1
   conch-lab sim election --runs 10000 --json`,
-	}, simulator(l, electiontest.Simulator()), simulator(l, sequencertest.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, quorumtest.Simulator()), simulator(l, scheduletest.Simulator()), simulator(l, alertstest.Simulator()))
+	}, simulator(l, electiontest.Simulator()), simulator(l, sequencertest.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, quorumtest.Simulator()),
+		simulator(l, scheduletest.Simulator()), simulator(l, alertstest.Simulator()), l.simPending())
 }
 
 // simulator makes the command of a simulator.

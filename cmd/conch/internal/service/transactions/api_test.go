@@ -47,6 +47,7 @@ type fakeStore struct {
 	lists []pending.Filter
 
 	counts []pending.Count
+	over   bool // as SayOver was told
 }
 
 func newFakeStore() *fakeStore {
@@ -159,6 +160,7 @@ type world struct {
 
 	receipts receiptsOf
 	stands   func(c Chain, accounts []chain.Account) ([]chain.AccountState, error)
+	immortal bool // no account ceases to exist
 }
 
 func newWorld() *world {
@@ -190,6 +192,7 @@ func newWorld() *world {
 		}
 		return standing(accounts)
 	})
+	s.transactions.lives = func(context.Context, Chain) (bool, error) { return !w.immortal, nil }
 	s.transactions.quotes = newQuotes(func(ctx context.Context, a Account, call chain.Call, _ chain.Speed) (chain.Quote, error) {
 		if w.quotes != nil {
 			return w.quotes(a, call)
@@ -216,7 +219,7 @@ func TestAnswers(t *testing.T) {
 	ours := func(operation string) bool {
 		return strings.Contains(operation, pathTransactions) || strings.Contains(operation, pathAccounts) || strings.Contains(operation, pathSeries)
 	}
-	webtest.Answers(t, webtest.Read(t, openAPI), slices.Concat(transactionAnswers, policyAnswers, batchAnswers, wishAnswers, dryAnswers, seriesAnswers), ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
+	webtest.Answers(t, webtest.Read(t, openAPI), slices.Concat(transactionAnswers, policyAnswers, batchAnswers, wishAnswers, dryAnswers, seriesAnswers, lifeAnswers), ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
 }
 
 func databaseAway(w *world)   { w.store.err = webtest.ErrAway }

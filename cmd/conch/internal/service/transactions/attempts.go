@@ -65,7 +65,7 @@ func (ts *transactions) detail(ctx context.Context, t Transaction, at time.Time)
 	all, err := kept.Attempts(ctx, r.Account, *r.Index)
 	for i, one := range all {
 		attempt := Attempt{
-			Hash: one.Hash.String(), Nonce: *r.Index, MaxFee: amount(one.Fee.Max), MaxTip: amount(one.Fee.Tip), Gas: one.Gas, Filler: one.Filler,
+			Hash: one.Hash.String(), Nonce: *r.Index - r.First, MaxFee: amount(one.Fee.Max), MaxTip: amount(one.Fee.Tip), Gas: one.Gas, Filler: one.Filler,
 			SignedAt: one.Signed.UTC(), InBlock: r.Last.Block.Hash != "" && one.Hash == r.Last.Hash,
 		}
 		if r.Fate == pending.Open && r.Last.Block.Hash == "" && i == len(all)-1 {

@@ -37,7 +37,7 @@ account gives it a nonce, signs, stores and sends it; a successor continues. tx 
 use a database, so --db has no effect.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000 --wait
   conch tx list --fate queued`,
-	}, a.txSend(), a.txShow(), a.txList(), a.txCancel(), a.txAccounts())
+	}, a.txSend(), a.txShow(), a.txList(), a.txCancel(), a.txAccounts(), a.txLife())
 }
 
 // sending is what a command that sends is told.

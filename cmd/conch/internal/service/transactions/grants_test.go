@@ -94,6 +94,12 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	try("put off", store.Write(ctx, token, pending.Batch{Account: account, Held: []pending.Held{{Intent: other.ID, Refusal: pending.Refusal{Times: 1}}}}))
 	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Hold{{Intent: other.ID, Why: "no"}}}))
 	try("expire", store.Write(ctx, token, pending.Batch{Account: account, Expired: []pending.ID{other.ID}}))
+	for range 2 { // the first time there is no row
+		try("a person's word", store.SayOver(ctx, account, 0))
+	}
+	try("live", store.Write(ctx, token, pending.Batch{Account: account, Opens: &pending.Life{Number: 1, First: 9}}))
+	_, err = store.Life(ctx, account)
+	try("life", err)
 	_, err = store.Get(ctx, in.ID)
 	try("get", err)
 	_, err = store.Attempts(ctx, account, 0)
@@ -115,7 +121,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	try("trim", err)
 	try("stuck", db.TellStuck(ctx, pgstore.Account{Chain: grantedChain, Account: account}, 0, 1))
 	c.tells(ctx, db, token, in.ID, try)
-	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_events", "hooks", "hook_waits", "pending_schema_version", "pending_policies", "pending_spent", "pending_returned", "archived_intents", "archived_transactions"} {
+	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_lives", "pending_events", "hooks", "hook_waits", "pending_schema_version", "pending_policies", "pending_spent", "pending_returned", "archived_intents", "archived_transactions"} {
 		_, err := conn.Exec(ctx, `SELECT FROM conch.`+table)
 		try("observe "+table, err)
 	}
@@ -211,6 +217,11 @@ var needs = map[string]string{
 	"observer: SELECT ON conch.pending_transactions":                                                                                                                                              "observe pending_transactions",
 	"observer: SELECT ON conch.pending_accounts":                                                                                                                                                  "observe pending_accounts",
 	"observer: SELECT ON conch.pending_holds":                                                                                                                                                     "observe pending_holds",
+	"node: SELECT ON conch.pending_lives":                                                                                                                                                         "load",
+	"node: INSERT ON conch.pending_lives":                                                                                                                                                         "live",
+	"node: UPDATE (over) ON conch.pending_lives":                                                                                                                                                  "a person's word",
+	"node: EXECUTE ON function conch.pending_live(chain text, account bytea, life bigint, first bigint, since bigint)":                                                                            "live",
+	"observer: SELECT ON conch.pending_lives":                                                                                                                                                     "observe pending_lives",
 	"observer: SELECT ON conch.pending_schema_version":                                                                                                                                            "observe pending_schema_version",
 }
 
@@ -246,6 +257,7 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 	for _, column := range []string{"tries", "since", "due_at", "dead_at"} {
 		needs["node: UPDATE ("+column+") ON conch.hook_waits"] = "replay"
 	}
+	needs["node: SELECT (until) ON conch.archived_attempts"] = "load"
 	open := maps.Clone(needs)
 	for i, name := range c.Privileges(t, admin, "^(pending|archived|hook)|^intents$") {
 		delete(open, name)
@@ -280,7 +292,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		c.Node: {
 			`DELETE FROM conch.intents`, `UPDATE conch.intents SET value = 0`, `DELETE FROM conch.pending_transactions`,
 			`UPDATE conch.pending_transactions SET nonce = 0`, `UPDATE conch.pending_attempts SET signed = ''`,
-			`DELETE FROM conch.pending_attempts`, `DELETE FROM conch.pending_events`, `DELETE FROM conch.hooks`, `UPDATE conch.hook_waits SET event = 9`, `UPDATE conch.pending_events SET version = 9`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`,
+			`DELETE FROM conch.pending_attempts`, `DELETE FROM conch.pending_events`, `DELETE FROM conch.hooks`, `UPDATE conch.hook_waits SET event = 9`, `UPDATE conch.pending_events SET version = 9`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`, `UPDATE conch.pending_lives SET first = 9`, `DELETE FROM conch.pending_lives`,
 			`INSERT INTO conch.pending_policies DEFAULT VALUES`, `UPDATE conch.pending_policies SET most = '{}'`, `DELETE FROM conch.pending_policies`, `UPDATE conch.pending_spent SET spent = 0`,
 			`DELETE FROM conch.pending_reserved`, `INSERT INTO conch.pending_returned DEFAULT VALUES`, `TRUNCATE conch.intents CASCADE`,
 			`INSERT INTO conch.archived_intents DEFAULT VALUES`, `DELETE FROM conch.archived_intents`, `SELECT signed FROM conch.archived_attempts`,
@@ -295,7 +307,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 	}
 	rows, err := c.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
 		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%' OR relname LIKE 'hook%') AND relname <> ALL ($1)`,
-		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_events", "hooks", "hook_waits", "pending_schema_version",
+		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_lives", "pending_floors", "pending_events", "hooks", "hook_waits", "pending_schema_version",
 			"pending_policies", "pending_spent", "pending_reserved", "pending_returned", "archived_intents", "archived_transactions", "archived_attempts"})
 	if err != nil {
 		t.Fatal(err)

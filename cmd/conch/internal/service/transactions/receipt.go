@@ -46,7 +46,7 @@ type witnessed struct {
 // asked each time for the very block that the row names, so nothing that happened in another block is shown.
 func newReceipts(ask func(ctx context.Context, c Chain, in chain.Inclusion) (chain.Receipt, error)) *findings[witnessed] {
 	return newFindings(func(ctx context.Context, a Account, r pending.Record) (found finding[witnessed]) {
-		in := chain.Inclusion{Account: r.Account, Index: *r.Index, Hash: r.Last.Hash, Block: r.Last.Block, Effect: r.Last.Effect}
+		in := chain.Inclusion{Account: r.Account, Index: *r.Index - r.First, Hash: r.Last.Hash, Block: r.Last.Block, Effect: r.Last.Effect}
 		receipt, err := ask(ctx, a.Chain, in)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):

@@ -174,6 +174,7 @@ var meaning = map[pending.Cause]string{
 	pending.Unproven:   "the transaction that used a nonce cannot be proven from its bytes: nothing is concluded from it, and it is looked up again",
 	pending.Consumed:   "the chain counts a nonce as used, and no transaction has used it: its transaction gets another nonce",
 	pending.Untold:     "a transaction is final, and no endpoint can say any more what it has done: its outcome is unknown",
+	pending.Reaped:     "the chain counts fewer nonces of the account than are final, and nobody knows whether it has ceased to exist and begun anew: nothing is signed or sent",
 }
 
 // remedy says what to do about an alarm, in the words of docs/transactions.md.
@@ -192,4 +193,5 @@ var remedy = map[pending.Cause]string{
 	pending.Unproven:   "if another endpoint shows it too, upgrade conch; if not, change the endpoint",
 	pending.Consumed:   "nothing: it gets another nonce; if you did not sign an authorization, somebody has the key",
 	pending.Untold:     "look for its effect on the chain yourself; the alarm ends at once",
+	pending.Reaped:     "find out whether the account has ceased to exist, and say so with conch tx life: see docs/transactions.md#reaped",
 }

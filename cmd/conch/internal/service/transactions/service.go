@@ -77,7 +77,7 @@ func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	s.accounts.told = func() { s.news.rung.Ring(); s.webhooks.wake() }
 	s.transactions = &transactions{
 		node: f.ID, accounts: s.accounts, managers: s.managers,
-		reasons: newReasons(s.replay), receipts: newReceipts(s.receipt), standings: newStandings(s.accountStates),
+		reasons: newReasons(s.replay), receipts: newReceipts(s.receipt), standings: newStandings(s.accountStates), lives: s.lives,
 		quotes: newQuotes(s.quote), policies: newPolicies(s.accounts.policyOf, s.accounts.spentOfPolicy),
 	}
 	s.news.sees = s.transactions.forStream

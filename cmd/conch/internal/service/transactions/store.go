@@ -19,6 +19,7 @@ type store interface {
 type intake interface {
 	Accept(ctx context.Context, in pending.Intent) (pending.Intent, error)
 	Cancel(ctx context.Context, id pending.ID) error
+	SayOver(ctx context.Context, account chain.Account, number uint64) error
 }
 
 // reader shows what is stored.
@@ -28,6 +29,7 @@ type reader interface { //nolint:interfacebloat // one for each way to look
 	Counts(ctx context.Context) ([]pending.Count, error)
 	Attempts(ctx context.Context, account chain.Account, index uint64) ([]pending.Attempt, error)
 	Backlog(ctx context.Context, account chain.Account) (pending.Backlog, error)
+	Life(ctx context.Context, account chain.Account) (pending.Life, error)
 	Unfinished(ctx context.Context, account chain.Account, space string, to []byte) ([]pending.Record, error)
 }
 

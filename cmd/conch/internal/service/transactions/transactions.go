@@ -25,6 +25,7 @@ type transactions struct {
 	quotes    *quotes
 	policies  *policies
 	alarmsOf  func(accountID) []raisedAlarm // of one that this node leads
+	lives     func(context.Context, Chain) (bool, error)
 }
 
 // accept stores an intent of the account with a name or address, and returns its ID. The same call with the same key
@@ -159,7 +160,7 @@ func (ts *transactions) show(id string, r pending.Record) Transaction {
 		t.Value = r.Call.Value.String()
 	}
 	if r.Index != nil {
-		t.Nonce, t.State = r.Index, new(r.Last.Status.String())
+		t.Nonce, t.State = new(*r.Index-r.First), new(r.Last.Status.String())
 	}
 	if r.Index != nil && !r.Changed.IsZero() {
 		t.ChangedAt = new(r.Changed.UTC())

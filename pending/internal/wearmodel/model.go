@@ -1,21 +1,9 @@
-package pending_test
+package wearmodel
 
-import (
-	"fmt"
-	"slices"
-	"testing"
-)
+import "slices"
 
-// The rules of what wears out, and of accounts that begin anew (Z4, Z5, W1), as a model: one intent, its attempts, a stranger with the
-// key, upgrades, a reaping, and two branches of up to two blocks on the final one. Stored bytes may get into any block that takes them,
-// however late: a leader that was killed or frozen may send them, and so may everybody who has seen them. A leader may read any head,
-// also one of a branch that dies. Heights are counted from the final block, so time has no end: all states that can be reached are
-// visited.
-//
-// With all rules the intent is in the final chain once at most, and what was said of it is true; in one world alone they do not
-// suffice. A rule that is broken lets a leader do what it forbids. The machine has no lives yet: what the model says of them is what
-// it will need.
-type modelRules struct {
+// broken are the rules that a run does without: a leader may do what they forbid.
+type broken struct {
 	expiryBest    bool // an intent gets another nonce since its era is over at some head
 	expirySilent  bool // or at the final block, whose ancestors nobody has read
 	upgrade       bool // or since its attempt is for another version than that of some block
@@ -29,8 +17,8 @@ type modelRules struct {
 }
 
 const (
-	padEra      = 1 // blocks above the final one that take a pad, the filler with which a life begins
-	modelNonces = 4
+	padEra = 1 // blocks above the final one that take a pad, the filler with which a life begins
+	nonces = 4
 )
 
 // What a block has of the account.
@@ -43,18 +31,18 @@ const (
 	funding // it exists again
 )
 
-type modelAttempt struct {
+type attempt struct {
 	nonce, left, version uint8 // left: the blocks above the final one that still take it
 	pad                  bool
 }
 
-type modelBlock struct {
+type block struct {
 	has     uint8
 	upgrade bool
 }
 
-type modelBranch struct {
-	blocks [2]modelBlock
+type branch struct {
+	blocks [2]block
 	high   uint8
 }
 
@@ -65,20 +53,20 @@ const (
 	rejected
 )
 
-type modelState struct { //nolint:recvcheck // a move is of a copy, and what is asked of a state is not
-	used     uint8              // nonces, in the final chain, of this life
-	by       [modelNonces]uint8 // of each nonce: what used it there
-	before   uint8              // how often the intent landed in an earlier life
+type state struct { //nolint:recvcheck // a move is of a copy, and what is asked of a state is not
+	used     uint8         // nonces, in the final chain, of this life
+	by       [nonces]uint8 // of each nonce: what used it there
+	before   uint8         // how often the intent landed in an earlier life
 	life     uint8
 	reaped   bool  // and not funded again
 	version  uint8 // after the final block
-	branches [2]modelBranch
+	branches [2]branch
 	dead     uint8 // what the branch that has died last had in the block as high as the final one,
 	deadAt   uint8 // and its nonce
 
-	attempts [3]modelAttempt // in order; a zero left is none
-	slot     int8            // the intent's nonce; -1: it has none
-	next     uint8           // the lowest nonce that may be given
+	attempts [3]attempt // in order; a zero left is none
+	slot     int8       // the intent's nonce; -1: it has none
+	next     uint8      // the lowest nonce that may be given
 	said     uint8
 	knows    uint8 // the life that the store has
 	padAt    int8  // the pad's nonce; -1: it has none
@@ -86,7 +74,7 @@ type modelState struct { //nolint:recvcheck // a move is of a copy, and what is 
 	era      uint8 // of the world: blocks above the final one that take what is signed now
 }
 
-func (s *modelState) landed() (n uint8) {
+func (s *state) landed() (n uint8) {
 	for _, by := range s.by {
 		if by == itself {
 			n++
@@ -96,7 +84,7 @@ func (s *modelState) landed() (n uint8) {
 }
 
 // fault says which promise is broken.
-func (s *modelState) fault() string {
+func (s *state) fault() string {
 	switch n := s.before + s.landed(); {
 	case n > 1:
 		return "twice"
@@ -108,14 +96,14 @@ func (s *modelState) fault() string {
 	return ""
 }
 
-// modelHead is a block that a leader may read: the final one, or the newest of a branch.
-type modelHead struct {
+// head is a block that a leader may read: the final one, or the newest of a branch.
+type head struct {
 	high, next, version, life uint8
 	reaped                    bool
 }
 
-func (s *modelState) heads() []modelHead {
-	all := []modelHead{s.headOf(modelBranch{})}
+func (s *state) heads() []head {
+	all := []head{s.headOf(branch{})}
 	for _, b := range s.branches {
 		if b.high > 0 {
 			all = append(all, s.headOf(b))
@@ -124,8 +112,8 @@ func (s *modelState) heads() []modelHead {
 	return all
 }
 
-func (s *modelState) headOf(b modelBranch) modelHead {
-	h := modelHead{b.high, s.used, s.version, s.life, s.reaped}
+func (s *state) headOf(b branch) head {
+	h := head{b.high, s.used, s.version, s.life, s.reaped}
 	for _, one := range b.blocks[:b.high] {
 		switch one.has {
 		case nothing:
@@ -144,7 +132,7 @@ func (s *modelState) headOf(b modelBranch) modelHead {
 }
 
 // with adds an attempt, if there is room.
-func (s modelState) with(a modelAttempt) (modelState, bool) {
+func (s state) with(a attempt) (state, bool) {
 	if slices.Contains(s.attempts[:], a) || s.attempts[0].left > 0 {
 		return s, false
 	}
@@ -153,19 +141,19 @@ func (s modelState) with(a modelAttempt) (modelState, bool) {
 	return s, true
 }
 
-func (s *modelState) sort() {
-	weight := func(a modelAttempt) int {
+func (s *state) sort() {
+	weight := func(a attempt) int {
 		w := int(a.left)*1000 + int(a.nonce)*100 + int(a.version)*10
 		if a.pad {
 			w++
 		}
 		return w
 	}
-	slices.SortFunc(s.attempts[:], func(a, b modelAttempt) int { return weight(a) - weight(b) })
+	slices.SortFunc(s.attempts[:], func(a, b attempt) int { return weight(a) - weight(b) })
 }
 
 // chainMoves returns what may happen to the chain.
-func (s modelState) chainMoves(w modelWorld, rules modelRules) (all []modelState) {
+func (s state) chainMoves(w world, rules broken) (all []state) {
 	for i := range s.branches[:w.branches] {
 		b := s.branches[i]
 		if b.high > 0 {
@@ -174,35 +162,35 @@ func (s modelState) chainMoves(w modelWorld, rules modelRules) (all []modelState
 		if b.high == 2 {
 			continue
 		}
-		grow := func(one modelBlock) {
+		grow := func(one block) {
 			t := s
 			t.branches[i].blocks[b.high] = one
 			t.branches[i].high++
 			all = append(all, t)
 		}
 		h := s.headOf(b)
-		grow(modelBlock{})
+		grow(block{})
 		if w.upgrades && h.version < 1 {
-			grow(modelBlock{upgrade: true})
+			grow(block{upgrade: true})
 		}
 		switch {
 		case h.reaped:
-			grow(modelBlock{has: funding})
+			grow(block{has: funding})
 			continue
 		case w.reaps && h.life == 0 && h.next > 0:
-			grow(modelBlock{has: reaping})
+			grow(block{has: reaping})
 		}
-		if h.next == modelNonces {
+		if h.next == nonces {
 			continue
 		}
 		if w.stranger && h.life == 0 || w.strangerAnew && h.life > 0 {
-			grow(modelBlock{has: stranger})
+			grow(block{has: stranger})
 		}
 		for _, has := range []uint8{itself, pad} {
-			if slices.ContainsFunc(s.attempts[:], func(a modelAttempt) bool {
+			if slices.ContainsFunc(s.attempts[:], func(a attempt) bool {
 				return a.left > h.high && a.nonce == h.next && a.version == h.version && a.pad == (has == pad)
 			}) {
-				grow(modelBlock{has: has})
+				grow(block{has: has})
 			}
 		}
 	}
@@ -210,20 +198,20 @@ func (s modelState) chainMoves(w modelWorld, rules modelRules) (all []modelState
 }
 
 // finalize makes the lowest block of a branch final. The other branch dies.
-func (s modelState) finalize(i int, rules modelRules) modelState {
+func (s state) finalize(i int, rules broken) state {
 	b, other := &s.branches[i], &s.branches[1-i]
 	one := b.blocks[0]
-	b.blocks[0], b.blocks[1] = b.blocks[1], modelBlock{}
+	b.blocks[0], b.blocks[1] = b.blocks[1], block{}
 	b.high--
 	if s.dead, s.deadAt = other.blocks[0].has, s.used; s.dead != itself && s.dead != stranger {
 		s.dead, s.deadAt = nothing, 0
 	}
-	*other = modelBranch{}
+	*other = branch{}
 	switch one.has {
 	case nothing:
 	case reaping:
 		s.before += s.landed()
-		s.used, s.by, s.reaped, s.life = 0, [modelNonces]uint8{}, true, s.life+1
+		s.used, s.by, s.reaped, s.life = 0, [nonces]uint8{}, true, s.life+1
 	case funding:
 		s.reaped = false
 	default:
@@ -237,7 +225,7 @@ func (s modelState) finalize(i int, rules modelRules) modelState {
 		if a := &s.attempts[n]; rules.immortal {
 			continue
 		} else if a.left <= 1 {
-			*a = modelAttempt{}
+			*a = attempt{}
 		} else {
 			a.left--
 		}
@@ -247,7 +235,7 @@ func (s modelState) finalize(i int, rules modelRules) modelState {
 }
 
 // leaderMoves returns what a leader may do.
-func (s modelState) leaderMoves(rules modelRules) (all []modelState) {
+func (s state) leaderMoves(rules broken) (all []state) {
 	switch {
 	case s.said != open:
 		return nil
@@ -261,8 +249,8 @@ func (s modelState) leaderMoves(rules modelRules) (all []modelState) {
 			continue // nothing is signed as of it
 		}
 		if s.slot < 0 {
-			if nonce := max(h.next, s.next); nonce < modelNonces {
-				if t, is := s.with(modelAttempt{nonce, s.era, h.version, false}); is {
+			if nonce := max(h.next, s.next); nonce < nonces {
+				if t, is := s.with(attempt{nonce, s.era, h.version, false}); is {
 					t.slot = int8(nonce)
 					all = append(all, t)
 				}
@@ -289,16 +277,16 @@ func (s modelState) leaderMoves(rules modelRules) (all []modelState) {
 }
 
 // openMoves returns what may be done for the intent, which has a slot, as of a head.
-func (s modelState) openMoves(rules modelRules, h modelHead) (all []modelState) {
+func (s state) openMoves(rules broken, h head) (all []state) {
 	slot := uint8(s.slot)
-	if t, is := s.with(modelAttempt{slot, s.era, h.version, false}); is { // signed anew, whenever it likes
+	if t, is := s.with(attempt{slot, s.era, h.version, false}); is { // signed anew, whenever it likes
 		all = append(all, t)
 	}
-	mine := func(of func(modelAttempt) bool) bool {
-		return slices.ContainsFunc(s.attempts[:], func(a modelAttempt) bool { return a.left > 0 && !a.pad && a.nonce == slot && of(a) })
+	mine := func(of func(attempt) bool) bool {
+		return slices.ContainsFunc(s.attempts[:], func(a attempt) bool { return a.left > 0 && !a.pad && a.nonce == slot && of(a) })
 	}
-	over := !mine(func(a modelAttempt) bool { return a.left > h.high })
-	other := mine(func(a modelAttempt) bool { return a.version != h.version })
+	over := !mine(func(a attempt) bool { return a.left > h.high })
+	other := mine(func(a attempt) bool { return a.version != h.version })
 	if rules.expiryBest && over && h.high > 0 && h.next <= slot || rules.expirySilent && over && h.high == 0 || rules.upgrade && other {
 		all = append(all, s.handedOn())
 	}
@@ -310,7 +298,7 @@ func (s modelState) openMoves(rules modelRules, h modelHead) (all []modelState) 
 }
 
 // padMoves returns what may be done until the pad is final and dead.
-func (s modelState) padMoves(rules modelRules) (all []modelState) {
+func (s state) padMoves(rules broken) (all []state) {
 	for _, h := range s.heads() {
 		if h.life != s.knows || h.reaped {
 			continue
@@ -319,8 +307,8 @@ func (s modelState) padMoves(rules modelRules) (all []modelState) {
 		if s.padAt >= 0 {
 			nonce = uint8(s.padAt)
 		}
-		if nonce < modelNonces {
-			if t, is := s.with(modelAttempt{nonce, padEra, h.version, true}); is {
+		if nonce < nonces {
+			if t, is := s.with(attempt{nonce, padEra, h.version, true}); is {
 				t.padAt = int8(nonce)
 				all = append(all, t)
 			}
@@ -333,7 +321,7 @@ func (s modelState) padMoves(rules modelRules) (all []modelState) {
 	case by == stranger:
 		s.next, s.padAt = uint8(s.padAt)+1, -1
 		all = append(all, s)
-	case by == pad && (rules.immortal || !slices.ContainsFunc(s.attempts[:], func(a modelAttempt) bool { return a.pad && a.left > 0 })):
+	case by == pad && (rules.immortal || !slices.ContainsFunc(s.attempts[:], func(a attempt) bool { return a.pad && a.left > 0 })):
 		s.padded, s.next = true, uint8(s.padAt)+1
 		all = append(all, s)
 	}
@@ -341,25 +329,25 @@ func (s modelState) padMoves(rules modelRules) (all []modelState) {
 }
 
 // beginLife lets the intent wait for a slot of the new life, or finds that it was done in the old one.
-func (s modelState) beginLife(rules modelRules) []modelState {
+func (s state) beginLife(rules broken) []state {
 	if s.before > 0 && !rules.forgetLanded {
 		s.said = done
-		return []modelState{s}
+		return []state{s}
 	}
 	if s.attempts[len(s.attempts)-1].left > 0 && !rules.lifeAtOnce {
 		return nil
 	}
 	s.knows, s.slot, s.next, s.padAt, s.padded = s.life, -1, s.used, -1, false
-	return []modelState{s}
+	return []state{s}
 }
 
 // handedOn lets the intent have another nonce.
-func (s modelState) handedOn() modelState {
+func (s state) handedOn() state {
 	s.next, s.slot = uint8(s.slot)+1, -1
 	return s
 }
 
-type modelWorld struct {
+type world struct {
 	name               string
 	branches           int
 	era                uint8
@@ -369,7 +357,7 @@ type modelWorld struct {
 	holds              bool // the rules suffice
 }
 
-var modelWorlds = []modelWorld{
+var worlds = []world{
 	{name: "one branch", branches: 1, era: 3, holds: true},
 	{name: "forks", branches: 2, era: 2, holds: true},
 	{name: "forks, a stranger", branches: 2, era: 2, stranger: true, holds: true},
@@ -381,11 +369,11 @@ var modelWorlds = []modelWorld{
 }
 
 // explore visits all states, and returns the first fault and after how many steps it came.
-func (w modelWorld) explore(rules modelRules) (fault string, steps, states int) {
-	begin := modelState{slot: -1, padAt: -1, era: w.era}
-	seen, level := map[modelState]bool{begin: true}, []modelState{begin}
+func (w world) explore(rules broken) (fault string, steps, states int) {
+	begin := state{slot: -1, padAt: -1, era: w.era}
+	seen, level := map[state]bool{begin: true}, []state{begin}
 	for ; len(level) > 0; steps++ {
-		var further []modelState
+		var further []state
 		for _, s := range level {
 			if fault := s.fault(); fault != "" {
 				return fault, steps, len(seen)
@@ -400,37 +388,4 @@ func (w modelWorld) explore(rules modelRules) (fault string, steps, states int) 
 		level = further
 	}
 	return "", steps, len(seen)
-}
-
-// Z4, Z5, W1: with all rules no state breaks a promise, in any world but one, and without any of them some state does.
-func TestWearModel(t *testing.T) {
-	t.Parallel()
-	for _, w := range modelWorlds {
-		fault, steps, states := w.explore(modelRules{})
-		if t.Logf("%s: %d states, %s", w.name, states, fault); (fault == "") != w.holds {
-			t.Errorf("%s: %q in %d steps", w.name, fault, steps)
-		}
-	}
-	for _, c := range []struct {
-		name  string
-		rules modelRules
-		world int
-		want  string // its fault, and in how many steps
-	}{
-		{"new-nonce-on-expiry, best head", modelRules{expiryBest: true}, 1, "forks: twice in 13"},
-		{"new-nonce-on-expiry, silent stream", modelRules{expirySilent: true}, 0, "one branch: twice in 15"},
-		{"new-nonce-on-upgrade", modelRules{upgrade: true}, 3, "forks, upgrades: twice in 12"},
-		{"bad-proof-rejects", modelRules{badProof: true}, 3, "forks, upgrades: false rejected in 9"},
-		{"final-by-number", modelRules{finalByNumber: true}, 1, "forks: false done in 9"},
-		{"no-pad", modelRules{noPad: true}, 5, "reaped: twice in 9"},
-		{"immortal", modelRules{immortal: true}, 5, "reaped: twice in 15"},
-		{"life-at-once", modelRules{lifeAtOnce: true}, 5, "reaped: twice in 19"},
-		{"forget-landed", modelRules{forgetLanded: true}, 5, "reaped: twice in 23"},
-	} {
-		w := modelWorlds[c.world]
-		fault, steps, _ := w.explore(c.rules)
-		if got := fmt.Sprintf("%s: %s in %d", w.name, fault, steps); got != c.want {
-			t.Errorf("without %s: got %q, want %q", c.name, got, c.want)
-		}
-	}
 }
