@@ -52,7 +52,7 @@ func (s slow) ranksOf(first First) (all []int64) {
 func byRank(c *Clause, rank int64) int { return cmp.Compare(c.Rank, rank) }
 
 // A predicate answers as a plain list of clauses does, whatever becomes of it, and what was seen of it before stays as it was (B22). Seen red: with an owner
-// that goes on to change what was seen, and with a step over a node that a cursor has left.
+// that goes on to change what was seen.
 func TestAPredicateIsAListOfClauses(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -131,8 +131,7 @@ func (p *Pred) nodes() map[any]bool {
 	return all
 }
 
-// A change of one clause among many copies the way to it, and nothing else; a look-up takes as many steps as one among few. Seen red: with pieces of 512 clauses,
-// each with its own index, one change copied 900 places and had 512 looked at again.
+// A change of one clause among many copies the way to it, and nothing else; a look-up takes as many steps as one among few.
 func TestAChangeCopiesTheWayToAClause(t *testing.T) {
 	t.Parallel()
 	var p *Pred
