@@ -92,14 +92,14 @@ const mostRead = 16 << 10 // bytes of what a receiver says
 // and forget the status.
 func (w *way) post(send func(client *http.Client) error) outcome {
 	once := &single{way: w}
-	err := send(&http.Client{Transport: once, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
+	err := send(&http.Client{Transport: once})
 	if !once.used {
 		return outcome{err: err} // nothing was sent
 	}
 	return once.got
 }
 
-// single is an http.RoundTripper for one request.
+// single is an http.RoundTripper for one request: no other one leaves, neither to repeat it nor to follow a redirect.
 type single struct {
 	way *way
 
