@@ -11,7 +11,7 @@ import (
 var floors = [][]string{
 	{"fence"},
 	{"internal/pg", "internal/world", "chain", "transport", "deploy"},
-	{"election", "pending", "sequencer", "gossip", "txlog", "schedule", "chunksync"},
+	{"election", "pending", "sequencer", "gossip", "txlog", "schedule", "alerts", "chunksync"},
 	{"cmd"},
 	{"examples"},
 }

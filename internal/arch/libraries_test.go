@@ -28,8 +28,8 @@ var libraries = []library{
 	{prefix: "github.com/jackc/pgx", rooms: []string{"internal/pg", "*/pg*", "cmd/conch/internal/pg*", "cmd/conch/internal/lab/pg*", "cmd/conch/internal/node", "schedule/riverq", "examples"}, root: true},
 	{prefix: "github.com/ethereum/go-ethereum", rooms: []string{"chain/evm", "sequencer/evm"}},
 	{prefix: "github.com/aws", rooms: []string{"chain/keyservice/awskms"}},
-	// A service returns its collectors, and the node hands them to metric.
-	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*"}},
+	// A service returns its collectors, and the node hands them to metric; condition is what evaluates PromQL.
+	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/condition", "cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*"}},
 	{prefix: "github.com/spf13/cobra", rooms: []string{"cmd"}},
 	{prefix: "github.com/spf13/pflag", rooms: []string{"cmd"}},
 	{prefix: "github.com/pelletier/go-toml", rooms: []string{"cmd/conch/internal/config"}},
