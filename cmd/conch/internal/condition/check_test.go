@@ -21,7 +21,7 @@ func checked(text string) (all []string) {
 	return all
 }
 
-// §6.6 of the review: each thing that keeps a condition from firing is found, with its column and what to write instead.
+// F9: each thing that keeps a condition from firing is found, with its column and what to write instead.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// F9: both alerts of seed 004 are taken word for word, and what their words are here is said.
+// F9: both alerts of the seed are taken word for word, and what their words are here is said.
 func TestTheSeedsConditions(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
@@ -132,7 +132,7 @@ func TestWhatCannotBeEvaluated(t *testing.T) {
 	}
 }
 
-// R10, R16: an annotation is written as Prometheus writes it, and what is wrong with it is found before.
+// An annotation is written as Prometheus writes it, and what is wrong with it is found before.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	labels := map[string]string{"scope": "a", "instance": "n1"}

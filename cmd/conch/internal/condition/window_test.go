@@ -11,10 +11,10 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/condition/sample"
 )
 
-// The first alert of seed 004, word for word (F9).
+// The first alert of the seed, word for word (F9).
 const nobodyLeads = `sum(forge_leader_is_leader{role='scheduler'}) == 0`
 
-// F9, §0 of the review: over the samples of all nodes the seed's first alert is false while one leads, and becomes true two intervals after
+// F9: over the samples of all nodes the seed's first alert is false while one leads, and becomes true two intervals after
 // the leader has died, however long the engine looks back.
 func TestADeadLeaderIsNoLeader(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestADeadLeaderIsNoLeader(t *testing.T) {
 	b.wants("n2 leads", nobodyLeads, "false")
 }
 
-// R7: what gives nothing since nothing is there is told apart from what is false.
+// What gives nothing since nothing is there is told apart from what is false.
 func TestNoDataIsNotFalse(t *testing.T) {
 	t.Parallel()
 	all := []string{
@@ -114,7 +114,7 @@ func TestASeriesThatGoes(t *testing.T) {
 	b.wants("it is back", `count_over_time(conch_schedule_oldest_ready_seconds{queue="mail"}[5m])`, "[instance:n1 queue:mail] 1")
 }
 
-// A counter that begins again, as its node did, counts on; the second alert of seed 004 is per second and never true, and increase is.
+// A counter that begins again, as its node did, counts on; the second alert of the seed is per second and never true, and increase is.
 func TestIncreaseOverARestart(t *testing.T) {
 	t.Parallel()
 	const seeds, meant = `rate(forge_leader_failovers_total[5m]) > 5`, `increase(conch_leader_failovers_total[5m]) > 5`

@@ -191,7 +191,7 @@ func (s *Section) Rules() (all []alerts.Rule) {
 	return all
 }
 
-// hash is of what decides when an alert fires and who is told: a text that is written otherwise is no other alert (R16).
+// hash is of what decides when an alert fires and who is told: a text that is written otherwise is no other alert.
 func (a Alert) hash(notify []string) string {
 	text, _ := json.Marshal([]any{a.Name, a.parsed.Text, a.For, a.Keep, a.Severity, a.GroupBy, notify, a.Labels}) //nolint:errchkjson // texts and numbers
 	sum := sha256.Sum256(text)

@@ -52,7 +52,7 @@ func find(s *Section, name string) (Alert, bool) {
 	return s.all[at], true
 }
 
-// seeds are the two alerts of seed 004, word for word.
+// seeds are the two alerts of the seed, word for word (F9).
 const seeds = `
 [[alerts]]
 name = "no_scheduler_leader"
@@ -154,7 +154,7 @@ condition = "max by (queue) (conch_schedule_oldest_ready_seconds) > 3600"
 	}
 }
 
-// §6.6 of the review: each fault names its line, its alert, and what to write instead.
+// F9: each fault names its line, its alert, and what to write instead.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	with := func(lines string) string {
@@ -232,7 +232,7 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// R9, R16: the hash of a rule is of when it fires and who is told, and not of how that is written; that of all rules does not depend on
+// F9: the hash of a rule is of when it fires and who is told, and not of how that is written; that of all rules does not depend on
 // their order.
 func TestHash(t *testing.T) {
 	t.Parallel()

@@ -167,7 +167,7 @@ func TestRowsOutOfOrder(t *testing.T) {
 	}
 }
 
-// The body of a node with a thousand scopes, by the built-in alerts (§6.1 of the review: 6.3 kB for 6,000 series).
+// The body of a node with a thousand scopes, by the built-in alerts, has six series a scope and a few kilobytes.
 func TestTheBodyOfAThousandScopes(t *testing.T) {
 	t.Parallel()
 	s := builtin()
