@@ -159,6 +159,7 @@ func TestLoad(t *testing.T) {
 	part.w.LoadRows(b.told[30*2:])
 	part.w.EndRound(part.now)
 	part.wants("with the last rows", nobodyLeads, b.gives(nobodyLeads))
+	part.wants("also those before the names", `count_over_time(conch_is_leader{instance="n1"}[10m])`, "[instance:n1 scope:scheduler] 37")
 }
 
 // A row that moves and cannot be read says that its node is there, and nothing of its values.
