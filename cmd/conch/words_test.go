@@ -219,8 +219,8 @@ var ownWords = map[string]string{
 	"cron": "what its command writes to a terminal by itself", "gate": "nothing, or in JSON what the node answers",
 	"reload": "what the node of a data_dir answers: a file of the caller's", "config check": "faults of the caller's file",
 	"migrate grants": "SQL of conch", "identity new": "a fingerprint", "identity show": "a fingerprint", "version": "the version", "account new": "an address",
-	"log recover": "a file of the caller's",
-	"demo":        "the laboratory's",
+	"log recover": "a file of the caller's", "alerts check": "faults of the caller's file", "alerts list": "alerts of the caller's file", "alerts export": "alerts of the caller's file",
+	"demo": "the laboratory's",
 }
 
 // Bad input: whatever a node, a database, and those who write into one say, it is words on a terminal and nothing else. A command that

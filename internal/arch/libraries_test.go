@@ -28,8 +28,8 @@ var libraries = []library{
 	{prefix: "github.com/jackc/pgx", rooms: []string{"internal/pg", "*/pg*", "cmd/conch/internal/pg*", "cmd/conch/internal/lab/pg*", "cmd/conch/internal/node", "schedule/riverq", "examples"}, root: true},
 	{prefix: "github.com/ethereum/go-ethereum", rooms: []string{"chain/evm", "sequencer/evm"}},
 	{prefix: "github.com/aws", rooms: []string{"chain/keyservice/awskms"}},
-	// A service returns its collectors, and the node hands them to metric.
-	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*", "cmd/conch/internal/receiver/annotation"}},
+	// A service returns its collectors, and the node hands them to metric; condition is what evaluates PromQL.
+	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/condition", "cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*", "cmd/conch/internal/receiver/annotation"}},
 	{prefix: "github.com/PagerDuty/go-pagerduty", rooms: []string{"cmd/conch/internal/receiver"}},
 	{prefix: "github.com/slack-go/slack", rooms: []string{"cmd/conch/internal/receiver"}},
 	{prefix: "github.com/wneessen/go-mail", rooms: []string{"cmd/conch/internal/receiver"}},

@@ -81,6 +81,8 @@ type Node struct {
 	AnswerMax     time.Duration // see Config.AnswerMax; 0: the default
 	GaugesOnly    bool          // [metrics] per_scope = "gauges": what is counted is counted for all scopes together
 	Standalone    bool          // one copy, no database, every gate open (S18)
+
+	SampleInterval time.Duration // [alerting] interval: how often the node tells the values that alerts need; 0: the default
 }
 
 // Off is the listen address for no listener.

@@ -19,7 +19,9 @@ func (d *Decoder) sections(c *Config) map[string]Setter {
 		"database": func(place string, v any) { d.Table(place, v, d.base(c)) },
 		"metrics":  func(place string, v any) { d.Table(place, v, d.metrics(c)) },
 		"election": func(place string, v any) { d.Table(place, v, d.election(c)) },
-		"alerting": func(place string, v any) { d.Table(place, v, map[string]Setter{"cluster": d.Name(&c.Node.Cluster)}) },
+		"alerting": func(place string, v any) {
+			d.Table(place, v, map[string]Setter{"cluster": d.Name(&c.Node.Cluster), "interval": d.Span(&c.Node.SampleInterval)})
+		},
 	}
 	for _, name := range wings {
 		all[name] = func(place string, _ any) {

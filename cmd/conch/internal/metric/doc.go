@@ -47,6 +47,6 @@
 //  2. The prefix is conch_, the label of a scope is scope, new durations are in seconds (_seconds). A known scope exports 0.
 //  3. Add a row to docs/metrics.md, then go test ./cmd/conch -run TestEveryMetricIsDocumented, which prints the table as it must be.
 //  4. Add the new lines to testdata/*.prom by hand (Prometheus's own comparison has no -update).
-//  5. An alert is a rule in deploy/alerts.yaml with a summary and a severity (TestAlerts refuses one over a metric that nothing
+//  5. An alert is one of Builtin in service/alerts, with a summary and a severity (TestAlerts refuses one over a metric that nothing
 //     exports), and a row in docs/operations.md.
 package metric

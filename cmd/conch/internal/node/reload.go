@@ -173,6 +173,7 @@ func restarts(old, fresh config.Config) (keys []string) {
 		{"node.ops_listen", o.OpsListen != f.OpsListen},
 		{"node.public_url", o.PublicURL != f.PublicURL},
 		{"alerting.cluster", o.Cluster != f.Cluster},
+		{"alerting.interval", o.SampleInterval != f.SampleInterval},
 		{"metrics.per_scope", o.GaugesOnly != f.GaugesOnly},
 		{"node.token_file", o.TokenFile != f.TokenFile},
 		{"node.read_token_file", o.ReadTokenFile != f.ReadTokenFile},

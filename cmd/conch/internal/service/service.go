@@ -7,6 +7,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
+	"github.com/conchhq/conch/cmd/conch/internal/service/alerts"
 	"github.com/conchhq/conch/cmd/conch/internal/service/contracts"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
 	"github.com/conchhq/conch/cmd/conch/internal/service/gossip"
@@ -27,10 +28,11 @@ func Kinds() []node.Kind {
 		gossip.Kind(),
 		logs.Kind(),
 		schedule.Kind(),
+		alerts.Kind(),
 	}
 }
 
 // Commands lists their commands.
 func Commands() []cli.Commands {
-	return []cli.Commands{transactions.Commands, contracts.Commands, gossip.Commands, logs.Commands, schedule.Commands}
+	return []cli.Commands{transactions.Commands, contracts.Commands, gossip.Commands, logs.Commands, schedule.Commands, alerts.Commands}
 }
