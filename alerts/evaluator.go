@@ -117,7 +117,8 @@ func (t *term) wait() (time.Duration, bool) {
 
 // step feeds the core, and does what it asks for. What it sends is recorded before; if that fails, it hears so before anything else.
 func (t *term) step(ctx context.Context, in core.Input) error {
-	out := t.core.Step(t.boot(), in)
+	decided := t.boot()
+	out := t.core.Step(decided, in)
 	for err := t.record(ctx, out); err != nil; err = t.record(ctx, out) {
 		if errors.Is(err, fence.ErrStale) || ctx.Err() != nil {
 			return err
@@ -128,7 +129,7 @@ func (t *term) step(ctx context.Context, in core.Input) error {
 		t.cfg.Notice(fact)
 	}
 	for i, m := range out.Sends {
-		t.work.Go(func() { t.send(ctx, out.To[i], m) })
+		t.work.Go(func() { t.send(ctx, out.To[i], m, decided) })
 	}
 	if out.Load {
 		t.ask(ctx, readRows, core.Lost{}, func(ctx context.Context) (core.Input, error) {
@@ -181,12 +182,16 @@ func (t *term) evaluate(ctx context.Context, at time.Time) (core.Input, error) {
 	return core.Evaluated{At: at, Results: results, Looked: looked}, err
 }
 
-// send sends a message. It is an act: the gate lets it begin only if all of it fits before the deadline.
-func (t *term) send(ctx context.Context, to string, m Message) {
-	answer := Failed // what the gate refuses has not left
+// send sends a message. It is an act: the gate lets it begin only if all of it fits before the deadline. What was decided before this process has stood
+// still may be over: it is decided anew.
+func (t *term) send(ctx context.Context, to string, m Message, decided time.Duration) {
+	answer := Failed // what does not leave here has not arrived
 	err := t.gate.Do(ctx, fence.Act, core.Timeout, func(ctx context.Context, now fence.Token) (err error) {
 		if now.Term != t.token.Term {
 			return fence.ErrStale
+		}
+		if t.boot()-decided > core.Timeout {
+			return nil
 		}
 		answer, err = tell(ctx, t.teller, to, m)
 		return err

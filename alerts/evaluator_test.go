@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,6 +139,45 @@ func TestLook(t *testing.T) {
 		end()
 		<-ended
 		e.Look()
+	})
+}
+
+// slow is a store in which time passes when it is recorded that a message is sent: the process has stood still.
+type slow struct {
+	*alertstest.Store
+	skip *atomic.Int64
+}
+
+func (s slow) Record(ctx context.Context, t fence.Token, rows alerts.Rows) error {
+	if len(rows.Tellings) > 0 && rows.Tellings[0].Asked {
+		s.skip.CompareAndSwap(0, int64(time.Minute))
+	}
+	return s.Store.Record(ctx, t, rows)
+}
+
+// A process that has stood still before it sends decides anew.
+func TestWhatIsOldIsNotSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, skip := &hall{fires: true}, &atomic.Int64{}
+		cfg := h.config()
+		clock := cfg.Clock
+		cfg.Clock = func() fence.Instant { return clock() + fence.Instant(skip.Load()) }
+		e, err := alerts.New(cfg, slow{alertstest.NewStore(), skip}, h, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gate, latch := fence.New(alertstest.Leader.Scope, func() fence.Instant { return 0 })
+		latch.Open(alertstest.Leader, 0, math.MaxInt64)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Lead(ctx, gate) }()
+		time.Sleep(2 * time.Second)
+		h.check(t)
+		time.Sleep(time.Minute)
+		h.check(t, alerts.Firing)
+		cancel()
+		<-ended
 	})
 }
 

@@ -50,6 +50,7 @@ type Core struct {
 	retry    time.Duration // when to load again
 	loads    bool          // the rows are being read
 
+	stepped   time.Duration // the last step
 	ready     time.Duration // from when on messages are sent: before the first evaluation they may say what is over
 	evaluates bool          // the rules are being evaluated
 	next      time.Duration
@@ -134,7 +135,10 @@ func (c *Core) Step(now time.Duration, in Input) Out {
 	if _, failed := in.(Lost); !failed && c.writes {
 		clear(c.answers)
 	}
-	c.writes = false
+	if c.writes = false; now-c.stepped > 2*c.cfg.Interval { // this process has stood still
+		c.ready = now + 2*c.cfg.Interval
+	}
+	c.stepped = now
 	switch in := in.(type) {
 	case Loaded:
 		c.load(in)

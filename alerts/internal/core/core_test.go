@@ -366,6 +366,22 @@ func TestKey(t *testing.T) {
 	}
 }
 
+// A leader that has stood still evaluates before it says anything.
+func TestALeaderStandsStill(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, rule("disk", "pager"), rule("other", "pager"))
+	d.answers = 0
+	d.is("disk", "a")
+	d.is("other", "a")
+	d.pass(interval)
+	d.told("pager disk fires")
+	d.is("disk")
+	d.is("other")
+	d.now += 5 * time.Minute
+	d.answer("pager", core.Failed)
+	d.told()
+}
+
 // Rows that are read again do not make a doubt younger: else a database that fails now and then keeps it for ever.
 func TestADoubtKeepsItsAge(t *testing.T) {
 	t.Parallel()

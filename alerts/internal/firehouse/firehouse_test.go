@@ -17,7 +17,7 @@ func TestFirehouses(t *testing.T) {
 // The same seed is the same run, and much happens in it.
 func TestRunsRepeat(t *testing.T) {
 	t.Parallel()
-	r := worldtest.Equal(t, func() world.Report { return firehouse.Run(firehouse.Config{Seed: 5, Hours: 12}) })
+	r := worldtest.Equal(t, func() world.Report { return firehouse.Run(firehouse.Config{Seed: 1, Hours: 12}) })
 	for _, figure := range []string{"leaders", "messages", "incidents", "texts", "twice", "silences", "cries", "refused", "given_up", "long_cuts"} {
 		if r.Stats[figure] == 0 {
 			t.Errorf("there are no %s: %v", figure, r.Stats)

@@ -91,14 +91,14 @@ func (n *node) feed(in core.Input) {
 	case n.busy:
 		n.inbox = append(n.inbox, in)
 	default:
-		n.perform(n.core.Step(n.Boot(), in))
+		n.perform(n.core.Step(n.Boot(), in), n.Boot())
 	}
 }
 
 // perform does what the core asks for: it records, and does the rest if that was done.
-func (n *node) perform(out core.Out) {
+func (n *node) perform(out core.Out, decided time.Duration) {
 	if out.Record == nil {
-		n.rest(out)
+		n.rest(out, decided)
 		n.alarm.Set(n.core.Due())
 		return
 	}
@@ -111,14 +111,14 @@ func (n *node) perform(out core.Out) {
 		n.busy = false
 		switch {
 		case answer == nil:
-			n.perform(n.core.Step(n.Boot(), core.Lost{}))
+			n.perform(n.core.Step(n.Boot(), core.Lost{}), n.Boot())
 		case answer == errStale: //nolint:errorlint // it is the very one
 			n.r.Stats["refused"]++
 			n.Tells("leads no more: another one does")
 			n.dies()
 			return
 		default:
-			n.rest(out)
+			n.rest(out, decided)
 			n.alarm.Set(n.core.Due())
 		}
 		waits := n.inbox
@@ -130,7 +130,7 @@ func (n *node) perform(out core.Out) {
 }
 
 // rest does what comes after the record.
-func (n *node) rest(out core.Out) {
+func (n *node) rest(out core.Out, decided time.Duration) {
 	of := n.core
 	n.r.springs(n, out.Sends)
 	for _, fact := range out.Facts {
@@ -144,7 +144,7 @@ func (n *node) rest(out core.Out) {
 					n.feed(core.Answered{Receiver: to, Answer: a})
 				}
 			}
-			if n.Boot()+core.Timeout >= n.deadline && n.r.cfg.Break != ruleGate {
+			if late := n.Boot()+core.Timeout >= n.deadline || n.Boot()-decided > core.Timeout; late && n.r.cfg.Break != ruleGate {
 				answer(core.Failed)
 				return
 			}
