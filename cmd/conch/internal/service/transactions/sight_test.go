@@ -40,6 +40,7 @@ var sightOf = map[string][]struct {
 	// Of an account all is told, and what is in the way of its transactions is named, to ask somebody about.
 	"GET /v1/accounts":                   {{"", "", 200, firstID}},
 	"GET /v1/accounts/{account}":         {{"/v1/accounts/payer", "", 200, firstID}},
+	"GET /v1/policies":                   {{"", "", 403, ""}},
 	"GET /v1/series":                     {{"?name=pending_transactions", "", 200, ""}},
 	"GET /v1/webhooks":                   {{"", "", 200, ""}}, // how receivers are
 	"GET /v1/webhooks/{webhook}/dead":    {{"/v1/webhooks/shop/dead", "", 403, ""}},
