@@ -20,9 +20,11 @@ func (a *app) status() *cobra.Command {
 		Long: `status shows who leads each scope as the database has it. It is for people: by
 the time it is read it is about the past. A program asks its gate instead.
 
-STATE also says how often the scope's role has failed in the last ten minutes, with the
-last reason. If nobody leads, a line below the table says what keeps the candidates from
-leading and how to end that, as far as it can be seen.`,
+STATE is "leads, holding" while the leader waits until no predecessor can act: it may
+do what is fenced, and nothing else yet. STATE also says how often the scope's role has
+failed in the last ten minutes, with the last reason. If nobody leads, a line below the
+table says what keeps the candidates from leading and how to end that, as far as it can
+be seen.`,
 		Example: `  conch status
   conch status --scope payments --json`,
 	}, func(ctx context.Context, o *pgops.Observer, scope string) error {
@@ -77,6 +79,8 @@ func stateOf(l pgops.ScopeStatus) string {
 	switch {
 	case l.Released:
 		state = "released"
+	case l.Held && l.Holding:
+		state = "leads, holding"
 	case l.Held:
 		state = "leads"
 	}

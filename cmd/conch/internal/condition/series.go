@@ -161,7 +161,7 @@ func (it *iterator) Next() chunkenc.ValueType {
 }
 
 // Seek implements chunkenc.Iterator.
-func (it *iterator) Seek(t int64) chunkenc.ValueType {
+func (it *iterator) Seek(t int64) chunkenc.ValueType { //nolint:govet // not that of package io
 	if it.begun && it.row <= it.last && it.AtT() >= t {
 		return chunkenc.ValFloat
 	}

@@ -80,7 +80,7 @@ func (l lab) demo() *cobra.Command {
 	flags.DurationVar(&cfg.Duration, "duration", time.Minute, "how long, from the first act on")
 	flags.DurationVar(&cfg.KillEvery, "kill-every", 5*time.Second, "how often the leader is killed, or with --sequencer something is done to a node; 0 never")
 	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
-	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "address of the HTTP API during the demo, loopback only; empty: none")
+	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "address of the dashboard and the HTTP API during the demo, loopback only; empty: none")
 	flags.BoolVar(&noChain, "no-chain", false, "start no private chain and send no transactions")
 	flags.BoolVar(&sequencer, "sequencer", false, "show five organisations that share a private contract")
 	flags.BoolVar(&gossip, "gossip", false, "show agents without a database that name one leader, and a log; 200, or 100 on one processor, unless --nodes says how many")
@@ -109,7 +109,7 @@ func (l lab) runDemo(ctx context.Context, cfg demo.Config, withChain bool) error
 	if cfg.Program, cfg.Screen, err = l.private(ctx, "demo", cfg.Validate()); err != nil {
 		return err
 	}
-	cfg.Kinds = l.Kinds
+	cfg.Kinds, cfg.Version = l.Kinds, l.Build.Version
 	if withChain {
 		if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
 			_, _ = fmt.Fprintf(l.Stderr, "TRANSACTIONS ARE LEFT OUT: %s is neither beside this program nor on the PATH; "+

@@ -3,6 +3,7 @@ package ui_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -77,6 +78,7 @@ type tab struct {
 	t     *testing.T
 	ctx   context.Context
 	close func()
+	as    look
 }
 
 // look is how a page is looked at.
@@ -88,20 +90,35 @@ type look struct {
 var (
 	desk  = look{width: 1440, height: 900}
 	phone = look{width: 390, height: 844}
+	night = look{width: 390, height: 844, dark: true}
+
+	// looks are all of them, and fewLooks some, for pictures.
+	looks    = map[string]look{"light-1440": desk, "dark-1440": {width: 1440, height: 900, dark: true}, "light-390": phone, "dark-390": night}
+	fewLooks = map[string]look{"light-1440": desk, "dark-390": night}
 )
+
+// axed are the looks for which axe-core looks at a page.
+func axed() []look {
+	if runtest.Whole() {
+		return slices.Collect(maps.Values(looks))
+	}
+	return slices.Collect(maps.Values(fewLooks))
+}
 
 // faults collects what a page refuses and what fails in it, which no test would see.
 const faults = `self.faults = []
 addEventListener('securitypolicyviolation', (e) => self.faults.push('policy: ' + e.violatedDirective + ' ' + e.blockedURI))
 addEventListener('error', (e) => self.faults.push('error: ' + e.message))
 addEventListener('unhandledrejection', (e) => self.faults.push('rejection: ' + (e.reason && e.reason.message)))
-self.alert = () => self.faults.push('somebody called alert')`
+self.alert = () => self.faults.push('somebody called alert')
+const log = console.error
+console.error = (...all) => { self.faults.push('console: ' + all.join(' ')); log(...all) }`
 
 // open opens a URL in a tab of its own.
 func open(t *testing.T, url string, as look) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser(t))
-	b := &tab{t, ctx, cancel}
+	b := &tab{t, ctx, cancel, as}
 	t.Cleanup(func() {
 		if ctx.Err() == nil {
 			b.sound()
@@ -126,7 +143,16 @@ func open(t *testing.T, url string, as look) *tab {
 }
 
 // resize makes the page as large as a look has it.
-func (b *tab) resize(as look) { b.do(chromedp.EmulateViewport(as.width, as.height)) }
+func (b *tab) resize(as look) {
+	b.as = as
+	b.do(chromedp.EmulateViewport(as.width, as.height))
+}
+
+// at goes to a view.
+func (b *tab) at(hash string) {
+	b.t.Helper()
+	js[bool](b, "location.hash = "+quote(hash)+"; new Promise((done) => setTimeout(() => done(true), 50))") // the page learns of it later
+}
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
@@ -239,6 +265,57 @@ func (b *tab) axe() []string {
 	return js[[]string](b, `axe.run({ resultTypes: ['violations'] }).then((r) => r.violations
 		.filter((v) => v.impact === 'serious' || v.impact === 'critical')
 		.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? '')).slice(0, 4).join(' | ')))`)
+}
+
+// serious fails the test for what axe-core finds that is serious, and for a page that is wider than its screen.
+func (b *tab) serious(where string) {
+	b.t.Helper()
+	for _, found := range b.axe() {
+		b.t.Errorf("%s, %+v: %s", where, b.as, found)
+	}
+	b.fits(where)
+}
+
+// spoiled lists what does not fit: texts that lie on what is beside them, short names that are broken within a word, and the node's name in the bar.
+const spoiled = `(() => {
+	const told = (e) => e.innerText.slice(0, 40)
+	const spills = [...document.querySelectorAll('main .line > *, main td, dialog .line > *')].filter((e) => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === 'visible')
+	const broken = [...document.querySelectorAll('main .name')].filter((e) => e.getClientRects().length > 0).filter((e) => {
+		const text = e.textContent
+		const walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT)
+		let last = null, at = 0
+		for (let node = walk.nextNode(); node && text.length <= 12; node = walk.nextNode()) for (let i = 0; i < node.length; i++, at++) {
+			const range = document.createRange()
+			range.setStart(node, i)
+			range.setEnd(node, i + 1)
+			const rect = range.getBoundingClientRect()
+			if (last && rect.top > last.bottom - 2 && !/[-:/ …]/.test(text[at - 1])) return true
+			last = rect
+		}
+		return false
+	})
+	const cut = [...document.querySelectorAll('header .seen')].filter((e) => !e.innerText.includes('·') && e.scrollWidth > e.clientWidth + 1)
+	return [...spills.map((e) => 'spills: ' + told(e)), ...broken.map((e) => 'is broken: ' + told(e)), ...cut.map((e) => 'is cut: ' + told(e))]
+})()`
+
+// fits fails the test if something on the page does not fit, or the page does not fit its screen.
+func (b *tab) fits(where string) {
+	b.t.Helper()
+	for _, one := range js[[]string](b, spoiled) {
+		b.t.Errorf("%s, %d wide: this %s", where, b.as.width, one)
+	}
+	if wide := js[int64](b, "document.documentElement.scrollWidth"); wide > b.as.width {
+		b.t.Errorf("%s is %d pixels wide on a screen of %d", where, wide, b.as.width)
+	}
+}
+
+// inert fails the test if what others have named is anything but a text, with code points for what turns text around.
+func (b *tab) inert(where string) {
+	b.t.Helper()
+	if js[bool](b, "document.querySelectorAll('img').length > 0 || /[\\u202e\\u2066]/.test(document.documentElement.outerHTML.replace(/value=\"[^\"]*\"/g, ''))") {
+		b.t.Errorf("%s has an image, or a code point that turns text around", where)
+	}
+	b.fits(where)
 }
 
 func call[P, R any](b *tab, command cdp.Command[P, R], params P) {

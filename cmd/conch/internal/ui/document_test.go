@@ -170,4 +170,5 @@ func TestTheStandInIsCompared(t *testing.T) {
 	}
 }
 
+// object is a JSON document, as the API's document has it.
 type object = map[string]any

@@ -139,7 +139,7 @@ func TestThePageOfARealNode(t *testing.T) {
 func (b *tab) tells(db string) {
 	b.t.Helper()
 	conn := pgtest.Connect(b.t, pg.Config{URL: db})
-	js[bool](b, "location.hash = '#/events'; true")
+	b.at("#/events")
 	pgtest.Eventually(b.t, patience, "the page has the history", func() bool {
 		var want string
 		if err := conn.QueryRow(b.t.Context(), `SELECT coalesce(string_agg(scope || ' ' || epoch, ',' ORDER BY scope, epoch), '') FROM conch.leadership_history WHERE event = 'acquired'`).Scan(&want); err != nil {
@@ -149,5 +149,5 @@ func (b *tab) tells(db string) {
 			.map((r) => [/(payments|mailer|lonely)/.exec(r)?.[1], /leads at epoch (\d+)/.exec(r)?.[1]]).sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : a[1] - b[1])).map((r) => r.join(' ')).join(',')`)
 		return got == want
 	})
-	js[bool](b, "location.hash = '#/leaders'; true")
+	b.at("#/leaders")
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/conchhq/conch/internal/runtest"
 )
 
 var servicePages = map[string]string{
@@ -74,12 +72,12 @@ func TestServicesSayHowTheyStand(t *testing.T) {
 	if seats := js[int](b, "document.querySelectorAll('.ring .seat').length"); seats != 4 || js[string](b, "document.querySelector('.ring').getAttribute('aria-label')") != "north coordinates, then south; 30 percent of the range are done" {
 		t.Errorf("the ring has %d seats, want the four of the committee, and says who coordinates", seats)
 	}
-	js[bool](b, "location.hash = '"+servicePages["logs"]+"'; true")
+	b.at("" + servicePages["logs"])
 	b.says("All 2 logs are led")
 	for _, want := range []string{"40,218 of 40,218 known", "term 17", "40,214 −7", "is heard", "from then on: node-1, node-2, node-3", `{"set":{"flags/checkout":false}}`, "! failed: the value is not there any more"} {
 		b.says(want)
 	}
-	js[bool](b, "location.hash = '#/overlay'; true")
+	b.at("#/overlay")
 	b.says("A leader is suggested in all 2 namespaces, and this node has 4 neighbours")
 	for _, want := range []string{"node-1 in default, node-2 in indexing. That is a hint", "reign 4", "edge-fra-04 (its own word)", "blue", "2 bytes that are no text", "6 arcs, 9 more remembered"} {
 		b.says(want)
@@ -89,12 +87,12 @@ func TestServicesSayHowTheyStand(t *testing.T) {
 	for _, want := range []string{"no majority since", "→ start those nodes", "! silent", "! other electors, round in [gossip] than here", "! unreachable", "flood 41, signature 3", "Two hosts had one key"} {
 		b.says(want)
 	}
-	js[bool](b, "location.hash = '#/logs'; true")
+	b.at("#/logs")
 	b.says("2 of 2 logs need somebody")
 	for _, want := range []string{"flags: signed heads contradict; routes: nobody leads.", "✕ 1 pair of signed heads that cannot both be true", "✕ 3 signed heads that the leader denies", "170 entries, the next one for 9.1 s", "! not heard for 41 s", "is leaving", "conch log verify flags"} {
 		b.says(want)
 	}
-	js[bool](b, "location.hash = '#/contracts'; true")
+	b.at("#/contracts")
 	b.says("1 of 2 contracts does not go on")
 	for _, want := range []string{"Nothing lands: account \"ops\": no money", "! declares another contract", "! signs wrongly, and is left out", "5 skipped: expired 1, missing 4", "it has spoken of no block", "reverted"} {
 		b.says(want)
@@ -140,15 +138,15 @@ func TestServicesThatAreNotKnown(t *testing.T) {
 		}
 	}
 	unknown("contracts")
-	js[bool](b, "location.hash = '#/logs'; true")
+	b.at("#/logs")
 	b.says("All 2 logs are led")
 	b.says("this page needs neither")
-	js[bool](b, "location.hash = '#/overlay'; true")
+	b.at("#/overlay")
 	b.says("A leader is suggested")
 	n.away(0)
 	js[bool](b, "self.same = true")
 	for _, page := range []string{"overlay", "logs", "contracts"} {
-		js[bool](b, "location.hash = '#/"+page+"'; true")
+		b.at("#/" + page)
 		b.until("it is known", "document.querySelector('.verdict.good')")
 		n.mute(true)
 		b.says("Not known: node-2 has not answered")
@@ -235,12 +233,7 @@ func TestWordsOfServicesAreTexts(t *testing.T) {
 			}
 			b.shows(hash)
 			b.until("the code point is drawn on "+name, "document.querySelector('main').innerText.includes('U+202E') && document.querySelector('h1')")
-			if js[bool](b, "document.querySelectorAll('img').length > 0 || /[\\u202e\\u2066]/.test(document.documentElement.outerHTML)") {
-				t.Errorf("%s has an image, or a code point that turns text around", name)
-			}
-			if wide := js[int64](b, "document.documentElement.scrollWidth"); wide > as.width {
-				t.Errorf("%s is %d pixels wide on a screen of %d", name, wide, as.width)
-			}
+			b.inert(name)
 		}
 	}
 }
@@ -251,11 +244,7 @@ func TestAxeOnServices(t *testing.T) {
 	n := serving(t, "/teams/blue/", "contracts", "gossip", "logs", "scopes")
 	n.happened(past()...)
 	n.set(team()...)
-	looks := []look{desk, {width: 390, height: 844, dark: true}}
-	if runtest.Whole() {
-		looks = append(looks, look{width: 1440, height: 900, dark: true}, phone)
-	}
-	for _, as := range looks {
+	for _, as := range axed() {
 		for _, is := range []string{"well", "trouble", "empty", "stale"} {
 			n.away(0)
 			if is != "stale" {
@@ -269,12 +258,7 @@ func TestAxeOnServices(t *testing.T) {
 			}
 			for name, hash := range servicePages {
 				b.shows(hash)
-				for _, found := range b.axe() {
-					t.Errorf("%s, %s, %+v: %s", name, is, as, found)
-				}
-				if wide := js[int64](b, "document.documentElement.scrollWidth"); wide > as.width {
-					t.Errorf("%s, %s: %d pixels wide on a screen of %d", name, is, wide, as.width)
-				}
+				b.serious(name + " " + is)
 			}
 			b.close()
 		}
@@ -284,8 +268,8 @@ func TestAxeOnServices(t *testing.T) {
 // shows goes to a view, and waits until it is drawn with what the node says.
 func (b *tab) shows(hash string) {
 	b.t.Helper()
-	js[bool](b, "location.hash = '"+hash+"'; new Promise((done) => setTimeout(() => done(true), 50))")
-	b.until("its heading is there", "document.querySelector('main h1, main h2') && !/asking the node|Loading this page/.test(document.body.innerText)")
+	b.at(hash)
+	b.settled()
 }
 
 // Pictures of these pages for people to look at.

@@ -11,22 +11,19 @@ import (
 	"time"
 )
 
-// doc is a JSON document, as the API's document has it.
-type doc = map[string]any
-
 // work is what a stand-in says of processes, crons and jobs. The node's lock guards it.
 type work struct {
 	node      *node
-	processes []doc
-	findings  []doc
-	keys      []doc
-	crons     []doc
-	jobs      []doc // the newest first
+	processes []object
+	findings  []object
+	keys      []object
+	crons     []object
+	jobs      []object // the newest first
 	held      bool
 	none      bool // the node uses no database
 	cut       int  // so many answers to operations are lost on the way
 	step      int  // so many dead jobs an operation has in a request
-	done      map[string]doc
+	done      map[string]object
 	asked     []string // what came, with its body
 	exams     int
 }
@@ -34,7 +31,7 @@ type work struct {
 const mostSteps = 1000
 
 func newWork(n *node, api func(path string, serve func(http.ResponseWriter, *http.Request))) *work {
-	w := &work{node: n, step: mostSteps, done: map[string]doc{}, processes: []doc{}, findings: []doc{}, keys: []doc{}, crons: []doc{}, jobs: []doc{}}
+	w := &work{node: n, step: mostSteps, done: map[string]object{}, processes: []object{}, findings: []object{}, keys: []object{}, crons: []object{}, jobs: []object{}}
 	get := func(path string, serve func(r *http.Request) (int, any)) {
 		api(path, func(out http.ResponseWriter, r *http.Request) {
 			n.mu.Lock()
@@ -53,7 +50,7 @@ func newWork(n *node, api func(path string, serve func(http.ResponseWriter, *htt
 			case refused && w.none:
 				out.Header().Set("Content-Type", "application/problem+json")
 				out.WriteHeader(status)
-				_, _ = out.Write(encoded(doc{"type": "urn:conch:problem:no-database", "title": "No database", "status": status, "detail": why}))
+				_, _ = out.Write(encoded(object{"type": "urn:conch:problem:no-database", "title": "No database", "status": status, "detail": why}))
 			case refused:
 				refuse(out, status, why)
 			default:
@@ -73,12 +70,12 @@ func newWork(n *node, api func(path string, serve func(http.ResponseWriter, *htt
 	}
 	get("GET /v1/processes", func(*http.Request) (int, any) { return 200, dated("processes", w.processes) })
 	get("GET /v1/doctor", func(*http.Request) (int, any) { w.exams++; return 200, dated("findings", w.findings) })
-	get("GET /v1/config", func(*http.Request) (int, any) { return 200, doc{"settings": "4f00aa12bb34", "keys": w.keys} })
+	get("GET /v1/config", func(*http.Request) (int, any) { return 200, object{"settings": "4f00aa12bb34", "keys": w.keys} })
 	rows("GET /v1/crons", func(*http.Request) (int, any) { return 200, dated("crons", w.crons) })
 	rows("GET /v1/cron", func(r *http.Request) (int, any) { return w.cron(r.URL.Query().Get("cron")) })
 	rows("POST /v1/cron/run", func(r *http.Request) (int, any) {
 		w.note(r)
-		return 200, doc{"runs": []doc{{"at": moment(0), "outcome": "enqueued", "job": 4711, "by_hand": true, "decided_at": moment(0)}}}
+		return 200, object{"runs": []object{{"at": moment(0), "outcome": "enqueued", "job": 4711, "by_hand": true, "decided_at": moment(0)}}}
 	})
 	for verb, paused := range map[string]bool{"pause": true, "resume": false} {
 		rows("POST /v1/cron/"+verb, func(r *http.Request) (int, any) {
@@ -116,13 +113,13 @@ func newWork(n *node, api func(path string, serve func(http.ResponseWriter, *htt
 	rows("POST /v1/jobs:release", func(r *http.Request) (int, any) {
 		w.note(r)
 		w.held = false
-		return 200, doc{"released": true, "restored_at": moment(-time.Hour)}
+		return 200, object{"released": true, "restored_at": moment(-time.Hour)}
 	})
 	rows("POST /v1/dead/operations", func(r *http.Request) (int, any) {
 		body := w.note(r)
 		id := fmt.Sprint(body["id"])
 		if w.done[id] == nil {
-			w.done[id] = doc{"id": id, "kind": body["kind"], "queue": body["queue"], "jobs": body["jobs"], "by": "bob", "begun_at": moment(0), "done": 0, "ended_at": nil}
+			w.done[id] = object{"id": id, "kind": body["kind"], "queue": body["queue"], "jobs": body["jobs"], "by": "bob", "begun_at": moment(0), "done": 0, "ended_at": nil}
 		}
 		return w.operate(id)
 	})
@@ -134,14 +131,14 @@ func newWork(n *node, api func(path string, serve func(http.ResponseWriter, *htt
 }
 
 // note notes a request, and returns its body.
-func (w *work) note(r *http.Request) doc {
-	var body doc
+func (w *work) note(r *http.Request) object {
+	var body object
 	_ = json.NewDecoder(r.Body).Decode(&body)
 	w.asked = append(w.asked, r.Method+" "+r.URL.Path+" "+string(encoded(body)))
 	return body
 }
 
-func dated[T any](name string, v T) doc { return doc{"as_of": moment(0), name: v} }
+func dated[T any](name string, v T) object { return object{"as_of": moment(0), name: v} }
 
 func moment(from time.Duration) string {
 	return time.Now().Add(from).UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
@@ -150,9 +147,9 @@ func moment(from time.Duration) string {
 func (w *work) cron(name string) (int, any) {
 	for _, c := range w.crons {
 		if c["name"] == name {
-			one := doc{"as_of": moment(0)}
+			one := object{"as_of": moment(0)}
 			maps.Copy(one, c)
-			one["gaps"] = []doc{{"from": moment(-50 * time.Hour), "to": moment(-48 * time.Hour), "count": 3, "why": "late"}}
+			one["gaps"] = []object{{"from": moment(-50 * time.Hour), "to": moment(-48 * time.Hour), "count": 3, "why": "late"}}
 			return 200, one
 		}
 	}
@@ -160,11 +157,11 @@ func (w *work) cron(name string) (int, any) {
 }
 
 // list selects jobs as a request says.
-func (w *work) list(r *http.Request, state string) []doc {
+func (w *work) list(r *http.Request, state string) []object {
 	q := r.URL.Query()
 	limit, _ := strconv.Atoi(q.Get("limit"))
 	before, err := strconv.Atoi(q.Get("before"))
-	found := []doc{}
+	found := []object{}
 	for _, j := range w.jobs {
 		if (state == "" || j["state"] == state) && (q.Get("queue") == "" || q.Get("queue") == j["queue"]) && (err != nil || j["id"].(int) < before) && len(found) < limit {
 			found = append(found, j)
@@ -176,10 +173,10 @@ func (w *work) list(r *http.Request, state string) []doc {
 func (w *work) job(id string) (int, any) {
 	for _, j := range w.jobs {
 		if fmt.Sprint(j["id"]) == id {
-			one := doc{"as_of": moment(0), "args": doc{"to": "a@example.com", "markup": hostile}}
+			one := object{"as_of": moment(0), "args": object{"to": "a@example.com", "markup": hostile}}
 			maps.Copy(one, j)
 			if j["state"] == "dead" {
-				one["attempts"] = []doc{
+				one["attempts"] = []object{
 					{"attempt": 1, "outcome": "failed", "worker": "worker/mail/1", "began_at": moment(-time.Hour), "ended_at": moment(-time.Hour + time.Second), "error": "connection refused"},
 					{"attempt": 2, "outcome": "dead", "worker": "worker/mail/2", "began_at": moment(-time.Minute), "ended_at": moment(-time.Minute + 1500*time.Millisecond), "error": j["why"]},
 				}
@@ -190,13 +187,13 @@ func (w *work) job(id string) (int, any) {
 	return http.StatusNotFound, "there is no such job"
 }
 
-func (w *work) queues() []doc {
-	of := map[string]doc{}
-	all := []doc{}
+func (w *work) queues() []object {
+	of := map[string]object{}
+	all := []object{}
 	for _, j := range w.jobs {
 		name, state := fmt.Sprint(j["queue"]), fmt.Sprint(j["state"])
 		if of[name] == nil {
-			of[name] = doc{"queue": name, "ready": 0, "later": 0, "waiting": 0, "taken": 0, "dead": 0, "oldest_ready_ms": 0}
+			of[name] = object{"queue": name, "ready": 0, "later": 0, "waiting": 0, "taken": 0, "dead": 0, "oldest_ready_ms": 0}
 			all = append(all, of[name])
 		}
 		if n, open := of[name][state].(int); open {
@@ -211,7 +208,7 @@ func (w *work) queues() []doc {
 			of[name]["oldest_ready_ms"] = max(of[name]["oldest_ready_ms"].(int), age)
 		}
 	}
-	slices.SortFunc(all, func(a, b doc) int { return strings.Compare(a["queue"].(string), b["queue"].(string)) })
+	slices.SortFunc(all, func(a, b object) int { return strings.Compare(a["queue"].(string), b["queue"].(string)) })
 	return all
 }
 
@@ -238,8 +235,8 @@ func (w *work) operate(id string) (int, any) {
 }
 
 // shown leaves out what is not there.
-func shown(o doc) doc {
-	out := doc{}
+func shown(o object) object {
+	out := object{}
 	for key, v := range o {
 		if v != nil || key == "ended_at" {
 			out[key] = v
@@ -258,17 +255,17 @@ func (w *work) tellQueue(name string) {
 	}
 }
 
-func campaigner(id string, leads int) doc {
-	return doc{
+func campaigner(id string, leads int) object {
+	return object{
 		"id": id, "alive": true, "tombstoned": false, "here": id == "node-2", "version": "v1.2.3", "address": "10.0.0." + id[len(id)-1:] + ":7070", "settings": "4f00aa12bb34",
 		"started": moment(-72 * time.Hour), "last_seen": moment(-5 * time.Second), "seen_age_ms": 5000, "scopes": 8, "leads": leads, "lease_ms": 3000, "takeover": "strict", "locks": "session", "lines_lost": 0,
 	}
 }
 
-func cronOf(name, schedule string, ended ...string) doc {
-	past := []doc{}
+func cronOf(name, schedule string, ended ...string) object {
+	past := []object{}
 	for i, e := range ended {
-		p := doc{"at": moment(time.Duration(-i-1) * time.Hour), "outcome": "enqueued", "job": 4000 - i, "by_hand": false, "decided_at": moment(time.Duration(-i-1) * time.Hour)}
+		p := object{"at": moment(time.Duration(-i-1) * time.Hour), "outcome": "enqueued", "job": 4000 - i, "by_hand": false, "decided_at": moment(time.Duration(-i-1) * time.Hour)}
 		switch e {
 		case "skipped":
 			p["outcome"] = "skipped"
@@ -278,8 +275,8 @@ func cronOf(name, schedule string, ended ...string) doc {
 		}
 		past = append(past, p)
 	}
-	c := doc{
-		"name": name, "schedule": schedule, "timezone": "Europe/Berlin", "handler": doc{"command": []string{"/usr/bin/report", "--to", "a b"}}, "args": doc{}, "catch_up": "none", "limit": 100, "late": "1m0s",
+	c := object{
+		"name": name, "schedule": schedule, "timezone": "Europe/Berlin", "handler": object{"command": []string{"/usr/bin/report", "--to", "a b"}}, "args": object{}, "catch_up": "none", "limit": 100, "late": "1m0s",
 		"overlap": "skip", "waits": 1, "jitter": "0s", "timeout": "1h0m0s", "retries": 3, "queue": "default", "priority": 1, "fenced": false, "paused": false, "filed": true, "adopted": true,
 		"since": moment(-240 * time.Hour), "by": "node-1", "settled_at": moment(-time.Minute), "last": nil,
 		"next": []string{moment(320 * time.Second), moment(65 * time.Minute), moment(125 * time.Minute)}, "past": past,
@@ -290,9 +287,9 @@ func cronOf(name, schedule string, ended ...string) doc {
 	return c
 }
 
-func jobOf(id int, state, queue, why string) doc {
-	j := doc{
-		"id": id, "state": state, "attempt": 1, "queue": queue, "handler": doc{"job": "send welcome"}, "priority": 1, "retries": 1, "timeout": "1h0m0s", "moment": moment(-30 * time.Second),
+func jobOf(id int, state, queue, why string) object {
+	j := object{
+		"id": id, "state": state, "attempt": 1, "queue": queue, "handler": object{"job": "send welcome"}, "priority": 1, "retries": 1, "timeout": "1h0m0s", "moment": moment(-30 * time.Second),
 		"created_at": moment(-2 * time.Hour), "by": "app",
 	}
 	if why != "" {
@@ -310,22 +307,22 @@ func (n *node) busy() {
 	defer n.mu.Unlock()
 	w := n.work
 	w.held = false
-	w.processes = []doc{campaigner("node-1", 3), campaigner("node-2", 3), campaigner("node-3", 2)}
+	w.processes = []object{campaigner("node-1", 3), campaigner("node-2", 3), campaigner("node-3", 2)}
 	gone := campaigner("node-4", 0)
 	gone["alive"], gone["last_seen"], gone["seen_age_ms"] = false, moment(-3*time.Hour), 10_800_000
 	w.processes = append(w.processes, gone)
-	w.findings = []doc{
+	w.findings = []object{
 		{"check": "connection", "status": "ok", "detail": "the database answers in 0.4 ms", "remedy": ""},
 		{"check": "clock", "status": "ok", "detail": "this machine's clock is 2 ms ahead of the database's", "remedy": ""},
 		{"check": "grants", "status": "ok", "detail": "the node has the rights that it needs, and no others", "remedy": ""},
 	}
-	w.keys = []doc{
+	w.keys = []object{
 		{"key": "node.instance_id", "value": "node-2", "from": "--id"}, {"key": "node.listen", "value": "127.0.0.1:7070", "from": "default"}, {"key": "node.ops_listen", "value": "", "from": "default"},
 		{"key": "election.lease", "value": "3s", "from": "line 12"}, {"key": "roles[0].name", "value": "payments", "from": "line 14"}, {"key": "roles[0].scope", "value": "payments", "from": "line 14"},
 		{"key": "roles[0].preferred", "value": "node-1, node-2", "from": "CONCH_PREFERRED"},
 	}
 	well := []string{"done", "done", "done", "done", "done", "done", "done", "done", "done", "done", "done", "done"}
-	w.crons = []doc{cronOf("cleanup", "@hourly", well...), cronOf("invoices", "0 6 1 * *", well[:3]...), cronOf("report", "0 9 * * MON-FRI", append([]string{""}, well[:9]...)...)}
+	w.crons = []object{cronOf("cleanup", "@hourly", well...), cronOf("invoices", "0 6 1 * *", well[:3]...), cronOf("report", "0 9 * * MON-FRI", append([]string{""}, well[:9]...)...)}
 	w.jobs = nil
 	for i := range 40 {
 		w.jobs = append(w.jobs, jobOf(5040-i, map[bool]string{true: "done", false: []string{"ready", "taken", "later"}[i%3]}[i > 12], []string{"default", "mail"}[i%2], ""))
@@ -341,8 +338,8 @@ func (n *node) troubled() {
 	w.processes[2]["settings"], w.processes[2]["version"] = "77c0ffee0000", "v1.3.0"
 	w.processes[0]["lines_lost"] = 4096
 	w.findings = append(w.findings,
-		doc{"check": "connections", "status": "fail", "detail": "97 of 100 connections of the server are taken, and a node needs 6", "remedy": "raise max_connections to 200, or say ALTER ROLE app CONNECTION LIMIT 60"},
-		doc{"check": "log", "status": "warn", "detail": "node-1 has lost 4,096 lines of its log at least", "remedy": "look at what reads its stderr, such as the journal, a pipe or a terminal, and at the room on that disk"})
+		object{"check": "connections", "status": "fail", "detail": "97 of 100 connections of the server are taken, and a node needs 6", "remedy": "raise max_connections to 200, or say ALTER ROLE app CONNECTION LIMIT 60"},
+		object{"check": "log", "status": "warn", "detail": "node-1 has lost 4,096 lines of its log at least", "remedy": "look at what reads its stderr, such as the journal, a pipe or a terminal, and at the room on that disk"})
 	w.crons = append(w.crons, cronOf("billing:tenant-0000000000000000000000000000000042:month-end", "*/5 * * * *", "dead", "failed", "done", "done", "skipped", "done"), cronOf("mailer", "@every 90m", "skipped", "done"),
 		cronOf("orphan", "0 * * * *", "done"), cronOf("paused", "0 * * * *", "done"))
 	w.crons[5]["due_at"] = moment(-3 * time.Hour)

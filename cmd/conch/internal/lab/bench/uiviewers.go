@@ -3,18 +3,17 @@
 package bench
 
 import (
-	"bufio"
 	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 	"github.com/conchhq/conch/internal/pause"
 )
 
@@ -78,19 +77,9 @@ func (v *viewers) read(ctx context.Context, at string) error {
 		return err
 	}
 	v.open.Add(1)
-	lines := bufio.NewScanner(plain)
-	lines.Buffer(nil, 64<<20)
-	kind := ""
-	for lines.Scan() {
-		switch field, value, _ := strings.Cut(lines.Text(), ": "); field {
-		case "event":
-			kind = value
-		case "data":
-			v.count(kind)
-			kind = ""
-		}
-	}
-	return errors.Join(lines.Err(), errors.New("the stream has ended"))
+	last := ""
+	err = nodeapi.Hear(plain, &last, nodeapi.Listener{Heard: func(kind string, _ []byte) error { v.count(kind); return nil }})
+	return errors.Join(err, errors.New("the stream has ended"))
 }
 
 func (v *viewers) count(kind string) {

@@ -3,7 +3,6 @@
 package chaos
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/durable"
 	"github.com/conchhq/conch/internal/fleet"
@@ -111,43 +111,20 @@ func (w *watching) stream(ctx context.Context) error {
 	defer cancel()
 	quiet := time.AfterFunc(viewerQuiet, cancel)
 	defer quiet.Stop()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.machine.pageURL()+"v1/events?live=yes", http.NoBody)
-	if err != nil {
-		return err
-	}
-	if w.last != "" {
-		r.Header.Set("Last-Event-ID", w.last)
-	}
-	answer, err := w.client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	w.viewing(func(v *Viewing) { v.answered("/v1/events", answer.StatusCode) })
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("answered %d", answer.StatusCode)
-	}
-	w.viewing((*Viewing).begins)
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, 16<<20)
-	kind, begun := "", false
-	for lines.Scan() {
-		quiet.Reset(viewerQuiet)
-		if !begun {
-			begun = true
-			w.load(ctx) // what happened before
-		}
-		switch field, value, _ := strings.Cut(lines.Text(), ": "); field {
-		case "id":
-			w.last = value
-		case "event":
-			kind = value
-		case "data":
-			w.take(ctx, kind, []byte(value))
-			kind = ""
-		}
-	}
-	return lines.Err()
+	begun := false
+	node := nodeapi.Node{Client: w.client, Base: strings.TrimSuffix(w.machine.pageURL(), "/")}
+	return node.Follow(ctx, "/v1/events?live=yes", &w.last, nodeapi.Listener{
+		Answered: func(status int) { w.viewing(func(v *Viewing) { v.answered("/v1/events", status) }) },
+		Opened:   func() error { w.viewing((*Viewing).begins); return nil },
+		Line: func() {
+			quiet.Reset(viewerQuiet)
+			if !begun {
+				begun = true
+				w.load(ctx) // what happened before
+			}
+		},
+		Heard: func(kind string, data []byte) error { w.take(ctx, kind, data); return nil },
+	})
 }
 
 // numbered are rows as a page needs them here.

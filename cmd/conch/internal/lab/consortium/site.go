@@ -4,7 +4,6 @@ package consortium
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -17,7 +16,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
-	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
@@ -131,7 +129,7 @@ func (s *site) found(ctx context.Context, say func(string, ...any)) error {
 		}
 		s.All = append(s.All, o)
 	}
-	if err := s.open(say); err != nil {
+	if err := s.open(ctx, say); err != nil {
 		return err
 	}
 	for _, o := range s.All {
@@ -159,22 +157,15 @@ func (s *site) lay() error {
 }
 
 // open gives the first organisation's API the address that the user has chosen, if it is free.
-func (s *site) open(say func(string, ...any)) error {
-	addr := s.cfg.Listen
-	if addr == "" {
-		return nil
-	}
-	if err := web.CheckListen(addr, false, false); err != nil {
+func (s *site) open(ctx context.Context, say func(string, ...any)) error {
+	at, err := stage.Seat(ctx, s.cfg.Listen, say)
+	if err != nil || at == "" {
 		return err
 	}
-	probe, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
-	if err != nil {
-		say("nothing is served at %s: %v", addr, err)
-		return nil
-	}
-	s.All[0].listen = probe.Addr().String()
-	say("while it runs: conch contract list --node http://%s", s.All[0].listen)
-	return probe.Close()
+	s.All[0].listen = at
+	say("look at http://%s/ while it runs: the dashboard of %s", at, s.All[0].Name)
+	say("while it runs: conch contract list --node http://%s", at)
+	return nil
 }
 
 // knows makes a client of the organisation's API.

@@ -23,6 +23,7 @@ type Config struct {
 	Listen string
 	// Devnode is the program of the private chain; empty: no transactions are sent.
 	Devnode string
+	Version string // of conch, as the page has it
 	// Program is the binary that runs a node as its subcommand NodeCommand.
 	Program string
 	Screen  screen.Config // gets the live view

@@ -36,7 +36,7 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	}
 	defer observer.Close()
 
-	shut, err := backing.open(ctx, cfg.Listen, show.Say)
+	shut, err := backing.open(ctx, cfg, show.Say)
 	if err != nil {
 		return v, err
 	}

@@ -16,7 +16,8 @@
 // each second; the node that leads its scope runs it, those that lead posts of workers do its jobs, and they are
 // killed like others.
 //
-// The supervisor takes no part in any election. It reads from the database which node to
+// The supervisor takes no part in any election: the node that it runs beside the others never leads. That one serves the dashboard, over the
+// same database and chain. The supervisor reads from the database which node to
 // kill, and waits until the leader of Scope has reported its first row, or until the leader
 // of PayerScope has stored a transaction in its term. Other reports only feed the live view.
 // At the end customers and kills stop, acknowledged requests get half a minute to end, and

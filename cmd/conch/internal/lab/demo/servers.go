@@ -40,7 +40,7 @@ type servers struct {
 // caller clears the servers up, also after an error.
 func (s *servers) prepare(ctx context.Context, cfg Config, say func(string, ...any)) (err error) {
 	say("starting a private Postgres …")
-	if err := s.StartPostgres(ctx, postmaster.Config{MaxConnections: 50 + connections*cfg.Nodes}); err != nil {
+	if err := s.StartPostgres(ctx, postmaster.Config{MaxConnections: 50 + connections*(cfg.Nodes+1)}); err != nil {
 		return err
 	}
 	s.url = s.Postgres.URL("postgres")

@@ -3,68 +3,81 @@
 package demo
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
+	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/ui"
-	"github.com/conchhq/conch/cmd/conch/internal/web"
-	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
-	"github.com/conchhq/conch/election/pgops"
-	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/internal/pg"
 )
 
-// spectator implements the electors of a site for a process that leads nothing.
-type spectator struct{}
-
-func (spectator) Scopes() []string        { return nil }
-func (spectator) Gate(string) *fence.Gate { return nil }
-func (spectator) StepDown(context.Context, election.StepDown) error {
-	return election.ErrNotLeading
-}
-
-// open serves the HTTP API over the demo's database and returns a function that ends it. If
-// the port is taken, the demo continues without the API.
-func (s *servers) open(ctx context.Context, addr string, say func(string, ...any)) (shut func(), err error) {
+// open runs a node beside the others, which never leads and is never killed, and serves the dashboard at the address that the user has
+// chosen. It reads the same conch.toml, so that its page has what they have. If it cannot be served the demo goes on without. It returns a
+// function that ends the node.
+func (s *servers) open(ctx context.Context, cfg Config, say func(string, ...any)) (shut func(), err error) {
 	nothing := func() {}
-	if addr == "" {
-		return nothing, nil
-	}
-	if err := web.CheckListen(addr, false, false); err != nil {
+	at, err := stage.Seat(ctx, cfg.Listen, say)
+	if err != nil || at == "" {
 		return nothing, err
 	}
-	pages, err := ui.Pages()
-	if err != nil {
+	path := filepath.Join(s.dir, "page.toml")
+	if s.payer != nil {
+		path = s.payer.config
+	} else if err := os.WriteFile(path, nil, 0o600); err != nil {
 		return nothing, err
 	}
-	database := pgmint.Config{URL: s.url, AppName: "conch demo"}
-	site, err := web.New(web.Config{
-		Pages: pages,
-		Ask: func(ctx context.Context, r pgops.Request) error {
-			_, err := pgops.Ask(ctx, database, r, func(string) {})
-			return err
-		},
-		ID: "demo", Electors: spectator{}, Metrics: http.NotFoundHandler(), Logger: slog.New(slog.DiscardHandler),
-		Observe: func(ctx context.Context) (web.Observer, error) {
-			return pgops.Observe(ctx, database)
-		},
-	})
+	env := map[string]string{pg.EnvURL: s.url, "CONCH_LEADER_ENABLED": "false"}
+	src := config.Source{Path: path, ID: "demo", Listen: at, Sections: node.Sections(cfg.Kinds), Getenv: func(name string) string { return env[name] }}
+	load := func() (config.Config, error) { return config.Load(src) }
+	c, err := load()
 	if err != nil {
 		return nothing, err
-	}
-	listener, err := web.Listen(ctx, addr, nil)
-	if err != nil {
-		say("nothing is served at %s: %v", addr, err)
-		site.Close()
-		return nothing, nil
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
+	ended, fault := make(chan struct{}), error(nil)
 	go func() {
 		defer close(ended)
-		_ = site.Serve(ctx, listener, site.API()) // it ends when we cancel it
+		fault = node.Run(ctx, node.Options{Config: c, Load: load, Version: cfg.Version, Log: slog.New(slog.DiscardHandler), Kinds: cfg.Kinds})
 	}()
-	say("look at http://%s/ while it runs: the dashboard", listener.Addr())
-	return func() { cancel(); <-ended; site.Close() }, nil
+	shut = func() { cancel(); <-ended }
+	if !answers(ctx, at, ended) {
+		shut()
+		say("nothing is served at %s: %v", at, cmp.Or(fault, errSilent))
+		return nothing, nil
+	}
+	say("look at http://%s/ while it runs: the dashboard", at)
+	return shut, nil
+}
+
+var errSilent = errors.New("the node does not answer")
+
+// answers waits until a node answers, and reports whether it does.
+func answers(ctx context.Context, at string, ended <-chan struct{}) bool {
+	ctx, cancel := context.WithTimeout(ctx, warmup)
+	defer cancel()
+	go func() {
+		select {
+		case <-ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	api := nodeapi.Listening(at, 0, time.Second)
+	defer api.Close()
+	for ctx.Err() == nil {
+		if api.Ask(ctx, http.MethodGet, "/v1/session", nil, &struct{}{}) == nil {
+			return true
+		}
+		_ = pause.For(ctx, step)
+	}
+	return false
 }

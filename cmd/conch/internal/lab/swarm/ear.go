@@ -3,13 +3,9 @@
 package swarm
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -38,7 +34,6 @@ type ear struct {
 const (
 	knockEvery = 20 * time.Millisecond // until a process serves its API
 	answerMost = 10 * time.Second
-	mostLine   = 1 << 20
 
 	leaderKind = "gossip.leader"
 	newsKind   = "gossip.news"
@@ -93,49 +88,17 @@ func (s *stream) follow(ctx context.Context) {
 }
 
 func (s *stream) once(ctx context.Context) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Base+"/v1/events?"+s.kind+"="+namespace, nil)
-	if err != nil {
-		return err
-	}
-	if s.last != "" {
-		r.Header.Set("Last-Event-ID", s.last)
-	}
-	answer, err := s.Client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("the events are refused: %s", answer.Status)
-	}
-	if !s.began {
-		if err := s.opened(ctx); err != nil {
-			return err
-		}
-		s.began = true
-	}
-	return s.read(answer.Body)
-}
-
-func (s *stream) read(body io.Reader) error {
-	lines := bufio.NewScanner(body)
-	lines.Buffer(nil, mostLine)
-	var kind string
-	for lines.Scan() {
-		field, value, _ := strings.Cut(lines.Text(), ": ")
-		switch field {
-		case "id":
-			s.last = value
-		case "event":
-			kind = value
-		case "data":
-			if err := s.hear(kind, []byte(value)); err != nil {
-				return err
+	return s.Follow(ctx, "/v1/events?"+s.kind+"="+namespace, &s.last, nodeapi.Listener{
+		Opened: func() error {
+			if s.began {
+				return nil
 			}
-			kind = ""
-		}
-	}
-	return lines.Err()
+			err := s.opened(ctx)
+			s.began = err == nil
+			return err
+		},
+		Heard: s.hear,
+	})
 }
 
 // hear takes an event.

@@ -67,6 +67,7 @@ func (a *api) routes() []web.Route {
 		{Method: http.MethodPost, Path: one + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
 		{Method: http.MethodGet, Path: pathSeries, Query: []string{"name", "account", "since"}, Serve: a.getSeries},
 		{Method: http.MethodGet, Path: pathAccounts, Serve: a.getAccounts},
+		{Method: http.MethodGet, Path: pathPolicies, Serve: a.getPolicies},
 		{Method: http.MethodGet, Path: pathAccounts + "/{account}", Serve: a.getAccount},
 		{Method: http.MethodGet, Path: pathAccounts + "/{account}/life", Serve: a.getLife},
 		{Method: http.MethodPost, Path: pathAccounts + "/{account}/life", Needs: web.ToOperate, Body: maxWord, Serve: a.postLife},

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
@@ -81,6 +82,16 @@ func TestAPolicyOverADatabase(t *testing.T) {
 	set(fmt.Sprintf(policy, 1))
 	want("a lower limit", "1", "four", "policy 0", http.StatusForbidden)
 	want("the first under a lower limit", "5", "one", id, http.StatusAccepted)
+	// The API shows what is left to those that see what all tokens do, and to no other.
+	spec := webtest.Read(t, openAPI)
+	for header, want := range map[string]string{byReader: `"policies":[{"token":"ops","chain":"evm:1","may":[],"as_of":"`, byOps: "does not allow to read what others have sent"} {
+		r, out := exchange{Ask: "GET " + pathPolicies, Header: header}.Request(), httptest.NewRecorder()
+		api.ServeHTTP(out, r)
+		spec.Verify(t, r, out)
+		if got := out.Body.String(); !strings.Contains(got, want) || header == byReader && !strings.Contains(got, `"limits":[{"name":"value_a_day","most":"1","spent":"7","left":"0"}]`) {
+			t.Errorf("%s is answered with %d %s", header, out.Code, got)
+		}
+	}
 	set(`{"token":"ops","chain":"evm:1","accounts":["any"]}`)
 	want("no receivers any more", "1", "four", "policy", http.StatusForbidden)
 	want("the first without receivers", "5", "one", id, http.StatusAccepted)

@@ -133,7 +133,7 @@ func (r *rules) unlimited() (names []string) {
 	return names
 }
 
-// policySpent is a policy and what is left of its limits, as conch policy list shows it.
+// policySpent is a policy and what is left of its limits, as conch policy list and the API show it.
 type policySpent struct {
 	Token  string        `json:"token"`
 	Chain  string        `json:"chain"`

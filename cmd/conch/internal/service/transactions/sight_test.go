@@ -42,6 +42,7 @@ var sightOf = map[string][]struct {
 	"GET /v1/accounts/{account}":         {{"/v1/accounts/payer", "", 200, firstID}},
 	"GET /v1/accounts/{account}/life":    {{"/v1/accounts/payer/life", "", 200, ""}},
 	"POST /v1/accounts/{account}/life":   {{"/v1/accounts/payer/life", `{"over":0}`, 403, ""}},
+	"GET /v1/policies":                   {{"", "", 403, ""}},
 	"GET /v1/series":                     {{"?name=pending_transactions", "", 200, ""}},
 	"GET /v1/webhooks":                   {{"", "", 200, ""}}, // how receivers are
 	"GET /v1/webhooks/{webhook}/dead":    {{"/v1/webhooks/shop/dead", "", 403, ""}},

@@ -60,6 +60,9 @@ export function headers(token: string): Record<string, string> {
   return token ? { 'Conch-Token': token } : {}
 }
 
+/** random draws bytes, as hexadecimal digits. */
+export const random = (bytes: number) => [...crypto.getRandomValues(new Uint8Array(bytes))].map((one) => one.toString(16).padStart(2, '0')).join('')
+
 export async function refusalOf(answer: Response): Promise<Refusal> {
   let said: { type?: string; detail?: string; title?: string } = {}
   try {

@@ -112,17 +112,24 @@ function outline(g: CanvasRenderingContext2D, a: number, top: number, width: num
   g.strokeRect(a, top - 2, Math.max(4, width - 1), shapeOf(false).height + 4)
 }
 
-const perCharacter = 6.6
+const leastRoom = 26
+const widths = new Map<string, number>() // of texts, in the one font that lanes have
+
+/** fitted is a text as it has room: what is left out is left out of its middle. */
+function fitted(g: CanvasRenderingContext2D, text: string, room: number): string {
+  if (widths.size > 5000) widths.clear()
+  const wide = widths.get(text) ?? widths.set(text, g.measureText(text).width).get(text)!
+  return wide <= room ? text : middle(text, Math.max(3, Math.floor(([...text].length * room) / wide) - 1))
+}
 
 function label(g: CanvasRenderingContext2D, text: string, x: number, y: number, room: number, colour: string): void {
-  const most = Math.floor(room / perCharacter)
-  if (most < 4) return
+  if (room < leastRoom) return
   g.save()
   g.beginPath()
   g.rect(x, y - 10, room, 20)
   g.clip()
   g.fillStyle = colour
-  g.fillText(middle(plain(text), most), x, y)
+  g.fillText(fitted(g, plain(text), room), x, y)
   g.restore()
 }
 

@@ -1,6 +1,7 @@
 // Pages that are loaded when they are opened first, so that the first screen needs little.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { Banner } from './parts'
 
 type Page = () => JSX.Element
 
@@ -17,16 +18,11 @@ export function later(load: () => Promise<{ Page: Page }>): Page {
     const { Page, fault } = state.value
     if (Page) return <Page />
     if (!asked) begin()
-    if (!fault) return <section class="verdict calm"><span class="sign" aria-hidden="true">…</span><div><h1>Loading this page</h1></div></section>
+    if (!fault) return <Banner tone="calm" sign="…" text="Loading this page" />
     return (
-      <section class="verdict unknown" role="status">
-        <span class="sign" aria-hidden="true">?</span>
-        <div>
-          <h1>This page could not be loaded</h1>
-          <p>The node did not answer, or it was upgraded since this tab was opened.</p>
-          <p class="buttons"><button type="button" onClick={begin}>Try again</button><button type="button" onClick={() => location.reload()}>Load all anew</button></p>
-        </div>
-      </section>
+      <Banner tone="unknown" sign="?" text="This page could not be loaded">
+        The node did not answer, or it was upgraded since this tab was opened. <span class="buttons"><button type="button" onClick={begin}>Try again</button><button type="button" onClick={() => location.reload()}>Load all anew</button></span>
+      </Banner>
     )
   }
 }

@@ -2,7 +2,7 @@
 import { set, view, link } from './address'
 import { HandOver } from './handover'
 import { inTrouble, type Row, signs, verdictOf } from './model'
-import { Copy, EventLine, Holder, Lease, Obstacle, StateOf, since, useNarrow, Virtual } from './parts'
+import { Banner, Copy, EventLine, Holder, Lease, Obstacle, StateOf, since, useNarrow, Virtual } from './parts'
 import { ageOf, events, how, live, loaded, now, rows, serverNow } from './store'
 import { eventsOf, Strip } from './strip'
 import { Instant, Name, plain, span } from './text'
@@ -18,30 +18,22 @@ export function ago(iso: string): string {
 
 /** Verdict is the first line of the page: is all well, in words. */
 export function Verdict() {
-  if (!loaded.value && how.value.is === 'connecting') return <section class="verdict calm"><span class="sign" aria-hidden="true">…</span><div><h1>Asking the node</h1></div></section>
+  if (!loaded.value && how.value.is === 'connecting') return <Banner tone="calm" sign="…" text="Asking the node" />
   if (!live.value) {
     const { since: at, why } = how.value
     return (
-      <section class="verdict unknown" role="status">
-        <span class="sign" aria-hidden="true">?</span>
-        <div>
-          <h1>Not known: {why}{at ? <> for {since(at)}</> : null}</h1>
-          <p>{loaded.value ? 'What stands below was so before. Nothing can be done from here until it is known again; the page goes on by itself.' : 'The page goes on by itself once there is an answer.'}</p>
-        </div>
-      </section>
+      <Banner tone="unknown" sign="?" text={<>Not known: {why}{at ? <> for {since(at)}</> : null}</>}>
+        {loaded.value ? 'What stands below was so before. Nothing can be done from here until it is known again; the page goes on by itself.' : 'The page goes on by itself once there is an answer.'}
+      </Banner>
     )
   }
   const leading = new Set(rows.value.filter((r) => r.holder && r.state !== 'nobody' && r.state !== 'released').map((r) => r.holder))
   const v = verdictOf(rows.value, leading.size)
   const last = events.value.findLast((e) => e.event === 'acquired')
   return (
-    <section class={'verdict ' + v.tone} role="status">
-      <span class="sign" aria-hidden="true">{v.sign}</span>
-      <div>
-        <h1>{v.text}</h1>
-        <p>{v.more}{last && v.tone === 'good' ? <> Last change of hands {ago(last.at)}: <Name of={last.scope} /> to <Name of={last.holder} />{last.gap_ms !== undefined ? `, ${span(last.gap_ms)} without a leader` : ''}.</> : null}</p>
-      </div>
-    </section>
+    <Banner {...v}>
+      {v.more}{last && v.tone === 'good' ? <> Last change of hands {ago(last.at)}: <Name of={last.scope} /> to <Name of={last.holder} />{last.gap_ms !== undefined ? `, ${span(last.gap_ms)} without a leader` : ''}.</> : null}
+    </Banner>
   )
 }
 
@@ -94,7 +86,7 @@ function Card({ row }: { row: Row }) {
 
 export function LastChange({ row }: { row: Row }) {
   const last = eventsOf.value.get(row.scope)?.findLast((e) => e.event === 'acquired')
-  if (!last) return <>{row.acquired_at ? `led since ${ago(row.acquired_at)}` : 'never led'}</>
+  if (!last) return <>{row.acquired_at ? `began ${ago(row.acquired_at)}` : 'never led'}</>
   const how = { first: 'first term', takeover: 'takeover', handoff: 'handover' }[last.reason] ?? plain(last.reason)
   return <>{ago(last.at)} · {how}{last.gap_ms !== undefined ? ` · took ${span(last.gap_ms)}` : ''}</>
 }

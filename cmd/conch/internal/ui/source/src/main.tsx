@@ -4,6 +4,7 @@ import { render } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { link, open, view } from './address'
 import { lockUp, operating } from './api'
+import { asking, Dialog } from './dialog'
 import { Events } from './events'
 import { HandOverDialog } from './handover'
 import { later } from './later'
@@ -51,7 +52,8 @@ const current = computed(() => {
   return location.hash.length < 3 ? (tabs.value[0] ?? pages[0]) : pages.find((p) => p.path === path)
 })
 
-const help = signal(false)
+/** The list of keys is asked for. */
+const help = asking<null>()
 
 function Page() {
   const path = view.value.path
@@ -67,7 +69,7 @@ function Page() {
         {needsToken.value && !loaded.value ? null : path === 'leaders/s' ? <OneScope key={view.value.query.get('scope')} /> : page ? page.draw() : <section class="panel"><h1>There is no such page</h1><p><a href={link('leaders')}>Leaders</a></p></section>}
       </main>
       <HandOverDialog />
-      {help.value ? <Help /> : null}
+      <help.Asked draw={(_, close) => <Help close={close} />} />
     </>
   )
 }
@@ -86,7 +88,7 @@ function Bar({ at }: { at: string }) {
       {s?.cluster ? <span class="cluster" title="The name of the cluster"><Name of={s.cluster} most={24} /></span> : null}
       <nav ref={nav} aria-label="Pages"><ul>{tabs.value.map((p) => <li key={p.path}><a href={link(p.path)} aria-current={p.path === at ? 'page' : undefined}>{p.title}</a></li>)}</ul></nav>
       <div class="who">
-        {s ? <span class="faint seen">seen from <b><Name of={s.node} most={20} /></b>{s.tokens ? <> · <Name of={s.name} most={16} />, may {s.may}</> : null}</span> : null}
+        {s ? <span class="faint seen"><span class="words">seen from </span><b><Name of={s.node} most={20} /></b>{s.tokens ? <> · <Name of={s.name} most={16} />, may {s.may}</> : null}</span> : null}
         {operating.value ? <button type="button" onClick={lockUp}>may operate · lock</button> : null}
         <Liveness />
         <ThemeSwitch />
@@ -122,20 +124,17 @@ function ThemeSwitch() {
   return <button type="button" class="theme" onClick={change} title={`Theme: ${dark.value || 'as the system'}`} aria-label={`Theme: ${dark.value || 'as the system'}. Change it.`}><span aria-hidden="true">{{ '': '◐', light: '☀', dark: '☾' }[dark.value]}</span></button>
 }
 
-function Help() {
-  const box = useRef<HTMLDialogElement>(null)
-  useEffect(() => box.current?.showModal(), [])
+function Help({ close }: { close: () => void }) {
   return (
-    <dialog ref={box} onClose={() => (help.value = false)} aria-labelledby="keys">
-      <h2 id="keys">Keys</h2>
+    <Dialog title="Keys" close={close}>{(shut) => <>
       <dl class="keys">
         {tabs.value.map((p) => <div key={p.path}><dt><kbd>g</kbd> <kbd>{p.key}</kbd></dt><dd>{p.title}</dd></div>)}
         <div><dt><kbd>/</kbd></dt><dd>filter</dd></div>
         <div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next and previous row; Enter opens it</dd></div>
         <div><dt><kbd>?</kbd></dt><dd>this list; Esc closes it</dd></div>
       </dl>
-      <div class="buttons"><button type="button" onClick={() => box.current?.close()}>Close</button></div>
-    </dialog>
+      <div class="buttons"><button type="button" onClick={shut}>Close</button></div>
+    </>}</Dialog>
   )
 }
 
@@ -154,7 +153,7 @@ function keys(e: KeyboardEvent): void {
     if (to) return open(to.path)
   }
   if (e.key === 'g') going = performance.now()
-  else if (e.key === '?') help.value = true
+  else if (e.key === '?') help.ask(null)
   else if (e.key === '/') {
     const filter = document.getElementById('filter')
     if (filter) e.preventDefault()

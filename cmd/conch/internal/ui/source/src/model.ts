@@ -34,8 +34,16 @@ export interface Event {
   gap_ms?: number
 }
 
-/** signs has a sign and a word of each state: colour is never the only one. They stand in the order in which rows do. */
-export const signs: Record<State, { sign: string; word: string; tone: 'bad' | 'warn' | 'good' | 'calm' }> = {
+export type Tone = 'good' | 'warn' | 'bad' | 'calm' | 'unknown'
+
+/** Word is how something stands, as a sign and a word: colour is never the only one. */
+export interface Word { tone: Tone; sign: string; word: string }
+
+/** Said is how all of it stands, in a sentence. */
+export interface Said { tone: Tone; sign: string; text: string; more: string }
+
+/** signs has a sign and a word of each state. They stand in the order in which rows do. */
+export const signs: Record<State, Word> = {
   nobody: { sign: '✕', word: 'nobody leads', tone: 'bad' },
   late: { sign: '!', word: 'heartbeat late', tone: 'warn' },
   fails: { sign: '!', word: 'role fails', tone: 'warn' },
@@ -52,12 +60,10 @@ export const inTrouble = (r: Row) => order.indexOf(r.state) < order.indexOf('hol
 export const sorted = (rows: Iterable<Row>) =>
   [...rows].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.scope < b.scope ? -1 : a.scope > b.scope ? 1 : 0))
 
-export interface Verdict { tone: 'good' | 'bad' | 'warn' | 'unknown' | 'calm'; sign: string; text: string; more: string }
-
 const grouped = (n: number) => n.toLocaleString('en')
 
 /** verdictOf says in words how all scopes stand. */
-export function verdictOf(rows: Row[], nodes: number): Verdict {
+export function verdictOf(rows: Row[], nodes: number): Said {
   const of = (s: State) => rows.filter((r) => r.state === s).length
   const [all, nobody, late, fails, holding, released] = [rows.length, of('nobody'), of('late'), of('fails'), of('holding'), of('released')]
   const scopes = all === 1 ? 'scope' : 'scopes'
@@ -90,6 +96,13 @@ export interface Term {
 }
 
 const ends = ['lost', 'failed', 'released', 'drained', 'transferred']
+const hindrances = ['evicted', 'blocked']
+
+/** whyNobody is why a scope had no leader for a time: how the last leadership ended, and what kept others from it since. */
+function whyNobody(over: Event | null, hindered: Event[], how: string, ms: number): string {
+  const why = [...new Set([over ? said(over) : how, ...hindered.map(said)])].join('; then ')
+  return ms > outage && hindered.length === 0 ? `${why}; what kept others from it was not recorded` : why
+}
 
 /**
  * termsOf makes the bars of one scope from its events, oldest first, between two instants. What lies before the first event is known by it if it
@@ -99,6 +112,7 @@ export function termsOf(events: Event[], row: Row | undefined, from: number, to:
   const terms: Term[] = []
   let term: Term | null = null
   let over: Event | null = null
+  let hindered: Event[] = [] // what was in the way of the next leadership
   const close = (at: number, e: Event | null) => {
     if (!term) return
     term.to = Math.max(term.from, at)
@@ -112,12 +126,15 @@ export function termsOf(events: Event[], row: Row | undefined, from: number, to:
     if (e.event === 'acquired') {
       const gap = e.gap_ms ?? 0
       close(at - gap, over)
-      const why = over ? said(over) : e.reason
+      const why = whyNobody(over, hindered, e.reason, gap)
       const before = terms[terms.length - 1]
       if (before) before.to = Math.max(before.from, Math.min(before.to, at - gap)) // a loss is written down later than it is
       if (gap > 0) terms.push({ from: at - gap, to: at, holder: '', epoch: e.epoch, open: false, why, ended: '' })
       term = { from: at, to, holder: e.holder, epoch: e.epoch, open: true, why: e.reason, ended: '' }
       over = null
+      hindered = []
+    } else if (hindrances.includes(e.event)) {
+      hindered.push(e)
     } else if (ends.includes(e.event)) {
       if (!term && terms.length === 0) term = { from, to: at, holder: e.holder, epoch: e.epoch, open: false, why: '', ended: '' }
       if (term && (term as Term).epoch <= e.epoch) close(at, e)
@@ -135,23 +152,25 @@ export function termsOf(events: Event[], row: Row | undefined, from: number, to:
   }
   const last = terms[terms.length - 1]
   if (row && row.state === 'nobody' && row.epoch > 0 && now <= to + 1000 && last && last.holder !== '') {
-    terms.push({ from: last.to, to: Math.min(to, now), holder: '', epoch: row.epoch, open: true, why: row.obstacle || (over ? said(over) : 'its leader is gone'), ended: '' })
+    terms.push({ from: last.to, to: Math.min(to, now), holder: '', epoch: row.epoch, open: true, why: [whyNobody(over, hindered, 'its leader is gone', 0), ...(row.obstacle ? [`in the way now: ${row.obstacle}`] : [])].join('; '), ended: '' })
   }
   return terms.filter((t) => t.to >= from && t.from <= to).map((t) => ({ ...t, from: Math.max(from, t.from), to: Math.min(to, t.to) }))
 }
 
 const verbs: Record<Event['event'], string> = {
   acquired: 'began to lead', lost: 'lost it', failed: 'gave up: its role failed', released: 'gave it up', drained: 'was drained', transferred: 'handed it over',
-  evicted: 'a transaction was ended', blocked: 'a transaction could not be ended',
+  evicted: 'evicted', blocked: 'nobody could take it',
 }
 
 /** said is an event in words, without its holder. */
 export const said = (e: Event) => verbs[e.event] + (e.actor ? `, asked by ${e.actor}` : '') + (e.reason && e.event !== 'acquired' ? `: ${e.reason}` : '')
 
+const outage = 30_000
+
 export type Grade = 'tick' | 'short' | 'long'
 
 /** gradeOf is how bad a time without a leader is: below a lease a handover, above 30 s an outage. */
-export const gradeOf = (ms: number, lease: number): Grade => (ms > 30_000 ? 'long' : ms >= (lease || 3000) ? 'short' : 'tick')
+export const gradeOf = (ms: number, lease: number): Grade => (ms > outage ? 'long' : ms >= (lease || 3000) ? 'short' : 'tick')
 
 /** byScope groups events, oldest first. */
 export function byScope(events: Event[]): Map<string, Event[]> {

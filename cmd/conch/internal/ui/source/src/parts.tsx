@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { link } from './address'
 import { ageOf, hueOf, live, now, serverNow } from './store'
-import { type Event, type Row, said, signs } from './model'
+import { type Event, type Row, said, signs, type Tone, type Word } from './model'
 import { Drawn, Instant, Name, span } from './text'
 
 /** Holder is a name with a dot in its colour: filled if it leads. */
@@ -12,11 +12,21 @@ export function Holder({ of, leads = true, most = 24 }: { of: string; leads?: bo
   return <span class={'holder hue' + hueOf(of)}><i class={leads ? 'dot full' : 'dot'} aria-hidden="true" /><Name of={of} most={most} /></span>
 }
 
-/** StateOf is a state as a sign and a word; unknown while the page is stale. */
+/** Banner is the first line of a page, in words. */
+export const Banner = ({ tone, sign, text, children }: { tone: Tone; sign: string; text: ComponentChildren; children?: ComponentChildren }) => (
+  <section class={'verdict ' + tone} role="status"><span class="sign" aria-hidden="true">{sign}</span><div><h1>{text}</h1>{children ? <p>{children}</p> : null}</div></section>
+)
+
+/** Mark is how something stands; unknown while nothing is known. */
+export function Mark({ known, tone, sign, word }: { known: boolean } & Word) {
+  if (!known) return <span class="state unknown"><span aria-hidden="true">?</span> not known now</span>
+  return <span class={'state ' + tone}><span aria-hidden="true">{sign}</span> {word}</span>
+}
+
+/** StateOf is the state of a scope. */
 export function StateOf({ row }: { row: Row }) {
-  if (!live.value) return <span class="state unknown"><span aria-hidden="true">?</span> not known now</span>
-  const { sign, word, tone } = signs[row.state]
-  return <span class={'state ' + tone}><span aria-hidden="true">{sign}</span> {row.state === 'nobody' && row.epoch === 0 ? 'never led' : word}</span>
+  const word = row.state === 'nobody' && row.epoch === 0 ? 'never led' : signs[row.state].word
+  return <Mark known={live.value} {...signs[row.state]} word={word} />
 }
 
 /** Lease is what is left of the holder's lease: full until two heartbeats are missed, empty for nobody. */
@@ -123,4 +133,4 @@ export function useNarrow(below = 900): boolean {
 }
 
 /** since says how long ago something was by performance.now(). */
-export const since = (at: number) => span(Math.max(0, Math.round((now.value - at) / 1000) * 1000))
+export const since = (at: number) => span(Math.max(1000, Math.round((now.value - at) / 1000) * 1000))

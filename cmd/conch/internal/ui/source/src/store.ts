@@ -104,10 +104,15 @@ function takeBeats(b: Beats): void {
 
 const takeSource = (s: Source) => (source.value = { is: s, at: performance.now() })
 
-/** take takes what the stream said in. What is not known here is left alone. */
-/** others hear of the events of services, by kind, and of a gap. */
-export const others = new Map<string, Set<(data: unknown) => void>>()
+const others = new Map<string, Set<(data: unknown) => void>>()
 
+/** listen has somebody hear of the events of services, by kind, and of a gap, until what it returns is called. */
+export function listen(kinds: string[], hear: (data: unknown) => void): () => void {
+  for (const kind of kinds) others.set(kind, (others.get(kind) ?? new Set()).add(hear))
+  return () => kinds.forEach((kind) => others.get(kind)?.delete(hear))
+}
+
+/** take takes what the stream said in. What is not known here is left alone. */
 export function take(kind: string, data: unknown): void {
   heard.byte = performance.now()
   switch (kind) {

@@ -7,11 +7,11 @@ import { draw, drawBrush, heightOf, hit, type Lane, type Look } from './lanes'
 import { byScope, type Event, gradeOf, signs, type Term, termsOf } from './model'
 import { Copy, Holder, useNarrow } from './parts'
 import { events, hueOf, live, now, rows, serverNow } from './store'
-import { Drawn, Instant, localTime, Name, span, zone } from './text'
+import { count, Drawn, Instant, localTime, Name, span, zone } from './text'
 
 const hour = 3_600_000
 const month = 30 * 24 * hour
-const windows: [string, number][] = [['1 h', hour], ['6 h', 6 * hour], ['24 h', 24 * hour], ['7 d', 7 * 24 * hour], ['30 d', month]]
+const windows: [string, number][] = [['5 min', hour / 12], ['1 h', hour], ['6 h', 6 * hour], ['24 h', 24 * hour], ['7 d', 7 * 24 * hour], ['30 d', month]]
 const mostLanes = 60
 const mostEvents = 10_000
 const pageOfEvents = 5000
@@ -85,7 +85,8 @@ export function Timeline() {
     const timer = setTimeout(() => void fetchPast(at.from), at.follows ? 0 : 250)
     return () => clearTimeout(timer)
   }, [Math.round(at.from / 60_000)])
-  const lanes = lanesOf(q, at)
+  const every = lanesOf(at)
+  const lanes = q ? every.filter((lane) => lane.scope.toLowerCase().includes(q)) : every
   const shown = lanes.slice(0, mostLanes * more.value)
   const gaps = lanes.flatMap((lane) => lane.terms.filter((t) => t.holder === '' && t.to >= at.from && t.from <= at.to).map((term) => ({ lane, term })))
   const longest = gaps.sort((a, b) => without(b.term) - without(a.term)).slice(0, 10)
@@ -110,7 +111,7 @@ export function Timeline() {
           </>
         )}
       </section>
-      {chosen ? <Chosen lane={chosen.lane} term={chosen.term} /> : null}
+      {chosen ? <Chosen lane={chosen.lane} term={chosen.term} every={every} /> : null}
       <h2>Longest times without a leader in view</h2>
       {longest.length === 0 ? <p class="panel faint">None: each scope was led all the time that is drawn here.</p> : <Longest list={longest} choose={choose} />}
     </>
@@ -118,14 +119,13 @@ export function Timeline() {
 }
 
 /** lanesOf makes a lane of each scope; those without a leader for the longest time stand first. */
-function lanesOf(q: string, at: { from: number; to: number }): Lane[] {
+function lanesOf(at: { from: number; to: number }): Lane[] {
   const of = byScope(together.value)
   const known = new Map(rows.value.map((r) => [r.scope, r]))
   const end = serverNow()
   const worst = new Map<string, number>()
   const lanes: Lane[] = []
   for (const scope of new Set([...known.keys(), ...of.keys()])) {
-    if (q && !scope.toLowerCase().includes(q)) continue
     const row = known.get(scope)
     const terms = termsOf(of.get(scope) ?? [], row, Math.min(at.from, past.value.from), Math.max(at.to, end), end)
     worst.set(scope, Math.max(0, ...terms.filter((t) => t.holder === '' && t.to >= at.from && t.from <= at.to && gradeOf(without(t), row?.lease_ms ?? 0) !== 'tick').map(without)))
@@ -263,18 +263,25 @@ function Legend() {
   )
 }
 
+/** besides counts the other scopes that nobody led in a part of a time: what they have in common is in the way. */
+const besides = (every: Lane[], lane: Lane, term: Term) =>
+  every.filter((l) => l !== lane && l.terms.some((t) => t.holder === '' && t.from < term.to && t.to > term.from && gradeOf(without(t), l.lease) !== 'tick')).length
+
 /** Chosen is one bar in words. */
-function Chosen({ lane, term }: { lane: Lane; term: Term }) {
+function Chosen({ lane, term, every }: { lane: Lane; term: Term; every: Lane[] }) {
+  const too = term.holder ? 0 : besides(every, lane, term)
+  const box = useRef<HTMLElement>(null)
+  useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [lane.scope, term.from]) // it may be out of sight of what was chosen
   const at = lane.terms.indexOf(term)
   const before = lane.terms[at - 1]
   const after = lane.terms[at + 1]
   const times = <>from <Instant at={new Date(term.from).toISOString()} dated /> {term.open ? 'until now' : <>to <Instant at={new Date(term.to).toISOString()} dated /></>} ({span(without(term))})</>
   return (
-    <section class="panel chosen" role="status" aria-label="Chosen">
+    <section ref={box} class="panel chosen" role="status" aria-label="Chosen">
       <p>
         <b><Name of={lane.scope} most={60} /></b>: {term.holder
           ? <><Holder of={term.holder} /> led at epoch {term.epoch} {times}.{before?.holder === '' ? <> Before it nobody led for <b class={gradeOf(without(before), lane.lease) === 'long' ? 'bad' : ''}>{span(without(before))}</b>: {before.why ? <Drawn text={before.why} /> : 'the reason was not recorded'}.</> : null}{term.ended ? <> It ended: <Drawn text={term.ended} />.</> : null}</>
-          : <><b class="bad">nobody</b> led {times}. {before?.holder ? <><Holder of={before.holder} leads={false} /> had led before. </> : null}Why: {term.why ? <Drawn text={term.why} /> : 'the reason was not recorded'}.{after?.holder ? <> Then <Holder of={after.holder} /> led, at epoch {after.epoch}.</> : null}</>}
+          : <><b class="bad">nobody</b> led {times}. {before?.holder ? <><Holder of={before.holder} leads={false} /> had led before. </> : null}Why: {term.why ? <Drawn text={term.why} /> : 'the reason was not recorded'}.{after?.holder ? <> Then <Holder of={after.holder} /> led, at epoch {after.epoch}.</> : null}{too > 0 ? ` In that time nobody led ${count(too, 'other scope')} either: look at what they have in common, the database and the network first.` : ''}</>}
       </p>
       <p class="buttons"><a class="button" href={link('events', { scope: lane.scope })}>Events of this scope</a><Copy text={location.href}>Copy link</Copy></p>
     </section>

@@ -4,7 +4,8 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { set } from '../address'
 import { serverNow } from '../store'
 import { count, Instant, localTime, plain, zone } from '../text'
-import { type Account, type Series, useDatabase } from './money'
+import { type Account, type Series, told } from './money'
+import { useDatabase } from './reading'
 import type { Curve } from './plot'
 
 // Curves differ by their dashes too.
@@ -32,13 +33,13 @@ function curvesOf(s: Series): Curve[] {
 export function Chart({ accounts, wide, account }: { accounts: Account[]; wide: string; account: string }) {
   // The node keeps a day, so that the question may stay the same while time goes on.
   const since = useMemo(() => (wide === '24h' ? new Date(serverNow() - 86_400_000).toISOString() : undefined), [wide])
-  const { reading, sight } = useDatabase<Series>('v1/series', { name: 'pending_transactions', account, since }, { every: 15_000, least: 15_000, patience: 8000 })
+  const { reading, sight } = useDatabase<Series>('v1/series', { name: 'pending_transactions', account, since }, told, { every: 15_000, least: 15_000, patience: 8000 })
   const s = reading.value
   const curves = s ? curvesOf(s) : []
   const drawn = (curves[0]?.values.length ?? 0) > 1
   return (
     <section class={'panel chart' + (sight.known ? '' : ' old')} aria-label="Under way over time">
-      <div class="line"><h2>Under way</h2>{sight.known || sight.asked ? null : <span class="warn small">! not known now: {sight.why}</span>}</div>
+      <div class="line title"><h2>Under way</h2>{sight.known || sight.asked ? null : <span class="warn small">! not known now: {sight.why}</span>}</div>
       <div class="tools">
         {spans.map((name) => <button type="button" class="chip" key={name} aria-pressed={(wide === '24h' ? wide : '1h') === name} onClick={() => set({ w: name === '1h' ? undefined : name })}>{name.replace('h', ' h')}</button>)}
         {accounts.length > 1 ? (

@@ -1,13 +1,14 @@
 // Private contracts of this organisation's node: who coordinates, how far the members are, what is in flight, and what became of an intent.
-import { type Signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { link, view } from '../address'
-import { read, type Refusal } from '../api'
+import { random, read, type Refusal } from '../api'
+import { asker, asking, type Deed, Question } from '../dialog'
 import { Copy, Holder } from '../parts'
-import { how, live, now, others, rows, serverNow, session } from '../store'
+import { listen, live, now, rows, serverNow, session } from '../store'
 import { count, Drawn, Instant, Name, plain, span, zone } from '../text'
-import { Bar, type Deed, Facts, Mark, Question, type Said, Sentence, short, type Tone, Who } from './parts'
-import { type Sight, useReading, useSight } from './reading'
+import { Banner, Bar, Before, Facts, Mark, type Said, Sentence, short, type Tone, Who, type Word } from './parts'
+import { ofDatabase, useReading, useSight } from './reading'
 import { Ring } from './ring'
 
 interface Member { name: string; account: string; may_coordinate: boolean; this_node: boolean; final: number | null; heard_at: string | null; differs: boolean; signs_wrongly: boolean; lands_nothing: boolean }
@@ -55,7 +56,7 @@ const sum = (of: Record<string, number>) => Object.values(of).reduce((a, b) => a
 
 const outOf = (c: Contract) => c.members.filter((m) => m.differs || m.signs_wrongly || m.lands_nothing)
 
-function standOf(c: Contract): { tone: Tone; sign: string; word: string } {
+function standOf(c: Contract): Word {
   const out = outOf(c).length
   if (c.unsigned) return { tone: 'bad', sign: '✕', word: 'signs nothing' }
   if (c.waits) return { tone: 'bad', sign: '✕', word: 'nothing lands' }
@@ -83,23 +84,16 @@ function saidOf(all: Contract[]): Said {
   return { tone: 'good', sign: '✓', text: all.length === 1 ? 'The one contract goes on' : `All ${contracts} go on`, more }
 }
 
-/** ofBoth is how well something is known for which the node needs its database. */
-const ofBoth = (sight: Sight): Sight => (live.value ? sight : { known: false, asked: how.value.is === 'connecting', since: how.value.since, why: how.value.why })
-
 const has = (part: string) => session.value?.parts?.includes(part) !== false
 
 /** Elsewhere says that another process of the organisation runs its node. */
 function Elsewhere() {
   const leads = rows.value.filter((r) => r.scope.startsWith('sequencer:') && r.holder)
   return (
-    <section class="verdict calm">
-      <span class="sign" aria-hidden="true">○</span>
-      <div>
-        <h1>{has('contracts') ? 'Another process of this organisation runs its contracts' : 'This node has no private contract'}</h1>
-        <p>{!has('contracts') ? 'A [[contracts]] table in its configuration gives it one: docs/contracts.md says how.'
-          : leads.length === 0 ? 'Nobody leads it at this moment.' : <>Open the page of the one that leads: {leads.map((r, i) => <span key={r.scope}>{i > 0 ? ', ' : ''}<Holder of={r.holder} /> leads <a href={link('leaders/s', { scope: r.scope })}><Name of={r.scope} /></a></span>)}.</>}</p>
-      </div>
-    </section>
+    <Banner tone="calm" sign="○" text={has('contracts') ? 'Another process of this organisation runs its contracts' : 'This node has no private contract'}>
+      {!has('contracts') ? 'A [[contracts]] table in its configuration gives it one: docs/contracts.md says how.'
+          : leads.length === 0 ? 'Nobody leads it at this moment.' : <>Open the page of the one that leads: {leads.map((r, i) => <span key={r.scope}>{i > 0 ? ', ' : ''}<Holder of={r.holder} /> leads <a href={link('leaders/s', { scope: r.scope })}><Name of={r.scope} /></a></span>)}.</>}
+    </Banner>
   )
 }
 
@@ -116,8 +110,8 @@ function All({ address }: { address: string }) {
   const sight = useSight(reading)
   const { value, refused } = reading.value
   const elsewhere = refused?.type?.endsWith(':not-leading')
-  const known = sight.known && live.value
-  const seen = ofBoth(sight)
+  const seen = ofDatabase(sight, value !== null)
+  const known = seen.known
   const all = worstFirst(value?.contracts ?? [])
   const chosen = all.find((c) => c.address.toLowerCase() === address.toLowerCase()) ?? (address ? undefined : all[0])
   if (elsewhere && live.value) return <Elsewhere />
@@ -137,7 +131,6 @@ function All({ address }: { address: string }) {
 
 /** One is a contract, as the list has it: to ask for it alone would wake one that sleeps, as long as somebody looks. */
 function One({ c, known }: { c: Contract; known: boolean }) {
-  const deed = useSignal<Deed | null>(null)
   const stand = standOf(c)
   return (
     <>
@@ -156,8 +149,8 @@ function One({ c, known }: { c: Contract; known: boolean }) {
         ]} />
         <div class="buttons">
           {c.unread ? <button type="button" disabled={!known} onClick={() => void read(`v1/contracts/${c.address}`).catch(() => {})}>Wake it</button> : null}
-          <button type="button" disabled={!known} onClick={() => (deed.value = sending(c))}>Send…</button>
-          <button type="button" disabled={!known} onClick={() => (deed.value = draining(c))}>{c.drained ? 'Coordinate again…' : 'Coordinate no more…'}</button>
+          <button type="button" disabled={!known} onClick={() => ask(sending(c))}>Send…</button>
+          <button type="button" disabled={!known} onClick={() => ask(draining(c))}>{c.drained ? 'Coordinate again…' : 'Coordinate no more…'}</button>
         </div>
       </section>
       <div class="halves">
@@ -174,20 +167,14 @@ function One({ c, known }: { c: Contract; known: boolean }) {
           <Flight title="What it coordinates, by stage" of={c.coordinating} order={stages} none={c.drained ? 'nothing: it coordinates no more' : 'nothing'} known={known} />
         </div>
       </section>
-      <Transactions key={c.address} c={c} known={known} ask={(d) => (deed.value = d)} />
-      <Ask of={deed} may={known} />
+      <Transactions key={c.address} c={c} known={known} />
+      <Asked draw={(deed, close) => <Question deed={{ ...deed, may: known }} close={close} />} />
     </>
   )
 }
 
-/** Ask has the question of an action on the page, anew for each. */
-function Ask({ of, may }: { of: Signal<Deed | null>; may: boolean }) {
-  const deed = of.value
-  const close = () => {
-    if (of.value === deed) of.value = null // the one before closes late
-  }
-  return deed ? <Question key={deed.path} deed={{ ...deed, may }} close={close} /> : null
-}
+/** What somebody is about to do. */
+const { ask, Asked } = asking<Deed>()
 
 const namesOf = (c: Contract) => c.members.map((m) => m.name)
 
@@ -258,13 +245,13 @@ function Flight({ title, of, order, none, known }: { title: string; of: Record<s
   )
 }
 
-const fates: Record<Transaction['fate'], { tone: Tone; sign: string; word: string }> = {
+const fates: Record<Transaction['fate'], Word> = {
   open: { tone: 'calm', sign: '◷', word: 'open' }, confirmed: { tone: 'good', sign: '✓', word: 'confirmed' }, reverted: { tone: 'warn', sign: '!', word: 'reverted' },
 }
 
 const page = 50
 
-function Transactions({ c, known, ask }: { c: Contract; known: boolean; ask: (d: Deed) => void }) {
+function Transactions({ c, known }: { c: Contract; known: boolean }) {
   const list = useSignal<{ all: Transaction[]; next?: number; fault: string; busy: boolean }>({ all: [], fault: '', busy: true })
   const path = `v1/contracts/${c.address}/transactions`
   const fill = async (before?: number) => {
@@ -281,11 +268,11 @@ function Transactions({ c, known, ask }: { c: Contract; known: boolean; ask: (d:
     const hasten = () => {
       if (!timer) timer = window.setTimeout(() => { timer = 0; void fill() }, 500)
     }
-    for (const kind of ['contract', 'gap']) others.set(kind, (others.get(kind) ?? new Set<(data: unknown) => void>()).add(hasten))
+    const deaf = listen(['contract', 'gap'], hasten)
     void fill()
     return () => {
       clearTimeout(timer)
-      for (const kind of ['contract', 'gap']) others.get(kind)?.delete(hasten)
+      deaf()
     }
   }, [])
   return (
@@ -314,16 +301,14 @@ function merged(fresh: Transaction[], had: Transaction[]): Transaction[] {
   return [...fresh, ...had.filter((t) => !ids.has(t.id))]
 }
 
-const asks = () => (session.value?.tokens ? 'the name of your token' : `“${session.value?.name || 'local'}”`)
-
 function sending(c: Contract): Deed {
-  const of = { request: '', key: 'page-' + [...crypto.getRandomValues(new Uint8Array(8))].map((b) => b.toString(16).padStart(2, '0')).join(''), deadline: '' }
+  const of = { request: '', key: 'page-' + random(8), deadline: '' }
   return {
     title: <>Send to <Name of={c.address} most={24} /></>, verb: 'Send', may: true, path: `v1/contracts/${c.address}/transactions`,
     says: [
       <>This node stores it, and then owns it until it is confirmed or reverted. {c.coordinator ? <>It goes to <Who of={c.coordinator} among={namesOf(c)} leads /> first, and {count(c.endorsements, 'member')} of {c.members.length} must endorse it.</> : null}</>,
       <>It is carried out once for each key: sent again with the same one, it is the same transaction.</>,
-      <>The node’s log shows {asks()} as the one that asked.</>,
+      <>The node’s log shows {asker()} as the one that asked.</>,
     ],
     fields: (
       <>
@@ -351,7 +336,7 @@ function cancelling(c: Contract, t: Transaction): Deed {
     says: [
       <>This node gives it up: it ends as reverted once the ledger has ended every grant, and still as confirmed if it lands before that.</>,
       <>That takes as long as the grants are valid: some ranges of {count(c.range_size, 'block')} at most.</>,
-      <>The node’s log shows {asks()} as the one that asked.</>,
+      <>The node’s log shows {asker()} as the one that asked.</>,
     ],
     body: () => ({}),
     done: () => 'The node gives it up. Its story says when that is over.',
@@ -366,7 +351,7 @@ function draining(c: Contract): Deed {
     says: again ? [<>This node takes work of <Name of={c.address} most={24} /> again, as the ranking has it.</>] : [
       <>What this node has not dispatched, {count(sum(c.coordinating), 'piece')} of work at most, goes back to the senders, and they choose the next member of the committee{c.order[1] ? <>: <Who of={c.order[1]} among={namesOf(c)} /></> : null}. What is dispatched goes on.</>,
       <>It still owns transactions, and endorses. It stays so until it is asked to coordinate again, or starts anew.</>,
-      <>The node’s log shows {asks()} as the one that asked.</>,
+      <>The node’s log shows {asker()} as the one that asked.</>,
     ],
     body: () => ({}),
     done: () => (again ? 'The node takes work again.' : 'The node takes no more work. What is left is shown under “In flight”.'),
@@ -378,10 +363,9 @@ function OneTransaction({ address, id }: { address: string; id: string }) {
   const reading = useReading<Told>(`v1/contracts/${encodeURIComponent(address)}/transactions/${encodeURIComponent(id)}`, {}, ['contract'], { every: 10_000, least: 500, patience: 2500 }) // the database is asked for it
   const sight = useSight(reading)
   const listed = useReading<{ contracts: Contract[] }>('v1/contracts')
-  const deed = useSignal<Deed | null>(null)
   const { value: t, refused } = reading.value
-  const known = sight.known && live.value
-  const seen = ofBoth(sight)
+  const seen = ofDatabase(sight, reading.value.value !== null)
+  const known = seen.known
   if (refused?.type?.endsWith(':not-leading') && live.value) return <Elsewhere />
   const crumb = <p class="crumb"><a href={link('contracts', { address })}>Contract <Name of={address} most={16} /></a></p>
   if (!t) return <>{crumb}<Sentence title="Transaction" database sight={seen} said={null} /></>
@@ -390,7 +374,7 @@ function OneTransaction({ address, id }: { address: string; id: string }) {
   return (
     <div class={'wing' + (known ? '' : ' unsure')}>
       {crumb}
-      {known || seen.asked ? null : <p class="note" role="status">? Not known now: {plain(seen.why)}. This was so before.</p>}
+      <Before sight={seen} />
       <section class={'panel state-edge ' + (known ? fate.tone : 'unknown')} aria-label="The transaction">
         <div class="line"><h1><Name of={t.idempotency_key || t.id} most={50} /></h1><span class="right"><Mark known={known || t.fate !== 'open'} {...fate} /></span></div>
         {t.why ? <p class={'obstacle ' + (known && t.fate === 'reverted' ? 'warn' : '')}><b>{t.fate === 'open' ? 'It waits: ' : 'Why: '}</b><Drawn text={t.why} /></p> : null}
@@ -402,7 +386,7 @@ function OneTransaction({ address, id }: { address: string; id: string }) {
           ['Last block of use', t.deadline ? t.deadline.toLocaleString('en') : 'any'],
         ]} />
         <pre class="request" tabIndex={0}>{JSON.stringify(t.request, null, 2).slice(0, 4000).split('\n').map(plain).join('\n')}</pre>
-        {t.fate === 'open' ? <div class="buttons"><button type="button" disabled={!known || !c} onClick={() => c && (deed.value = cancelling(c, t))}>Cancel…</button></div> : null}
+        {t.fate === 'open' ? <div class="buttons"><button type="button" disabled={!known || !c} onClick={() => c && ask(cancelling(c, t))}>Cancel…</button></div> : null}
       </section>
       <section class="panel" aria-label="Its story">
         <h2>Its story, as this node saw it</h2>
@@ -412,7 +396,7 @@ function OneTransaction({ address, id }: { address: string; id: string }) {
           {t.story.map((m, i) => <Step key={i} m={m} before={t.story[i - 1]} first={t.accepted_at} last={i === t.story.length - 1} among={c ? namesOf(c) : []} />)}
         </ol>
       </section>
-      <Ask of={deed} may={known} />
+      <Asked draw={(deed, close) => <Question deed={{ ...deed, may: known }} close={close} />} />
     </div>
   )
 }

@@ -1,21 +1,21 @@
 // Crons: what was, what comes, and what of it went wrong. A strip has the last runs and the next times of each.
-import { signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { link, set, view } from '../address'
 import { Copy, useNarrow } from '../parts'
-import { count, Drawn, Instant, Name, plain, zone } from '../text'
-import { type Deed, Facts, Question, type Said, Sentence, type Tone } from './parts'
-import { asJSON, away, calls, type Cron, jobLink, Lines, kindOf, noDatabase, nowhere, type Past, runOf, useDatabase } from './work'
+import { count, Drawn, Instant, middle, Name, plain, zone } from '../text'
+import { asking, type Deed, Question } from '../dialog'
+import { Facts, Mark, type Said, Sentence, type Tone, type Word } from './parts'
+import { asJSON, away, calls, type Cron, jobLink, Lines, kindOf, noDatabase, nowhere, type Past, runOf } from './work'
+import { useDatabase } from './reading'
 
 const shown = 12 // of the last runs
 const most = 200 // crons in an answer
 
-/** asked is what somebody is about to do with a cron. */
-const asked = signal<{ cron: Cron; what: 'run' | 'pause' | 'resume' } | null>(null)
-
-interface Stand { tone: Tone; sign: string; word: string }
+/** What somebody is about to do with a cron. */
+const { ask, Asked } = asking<Deed>()
 
 /** standOf says whether a cron needs somebody. */
-function standOf(c: Cron): Stand {
+function standOf(c: Cron): Word {
   const last = (c.past ?? (c.last ? [c.last] : []))[0]
   if (c.fault) return { tone: 'bad', sign: '✕', word: 'cannot be read' }
   if (c.paused) return { tone: 'calm', sign: '‖', word: 'paused' }
@@ -35,7 +35,7 @@ function saidOf(all: Cron[]): Said {
   const of = (tone: Tone) => all.filter((c) => standOf(c).tone === tone)
   const [bad, warn] = [of('bad'), of('warn')]
   const paused = all.filter((c) => c.paused).length
-  const named = (some: Cron[]) => some.slice(0, 4).map((c) => `${plain(c.name)}: ${standOf(c).word}`).join(', ') + (some.length > 4 ? ', …' : '') + '.'
+  const named = (some: Cron[]) => some.slice(0, 4).map((c) => `${middle(plain(c.name), 34)}: ${standOf(c).word}`).join(', ') + (some.length > 4 ? ', …' : '') + '.'
   const next = all.filter((c) => c.next[0]).sort((a, b) => Date.parse(a.next[0]!) - Date.parse(b.next[0]!))[0]
   const more = (next ? `Next: ${plain(next.name)}, ${away(next.next[0]!)}.` : '') + (paused ? ` ${count(paused, 'cron')} ${paused === 1 ? 'is' : 'are'} paused.` : '')
   const crons = count(all.length, 'cron')
@@ -63,18 +63,11 @@ function Runs({ cron, known }: { cron: Cron; known: boolean }) {
   )
 }
 
-function Standing({ cron, known }: { cron: Cron; known: boolean }) {
-  if (!known) return <span class="state unknown"><span aria-hidden="true">?</span> not known now</span>
-  const { tone, sign, word } = standOf(cron)
-  return <span class={'state ' + tone}><span aria-hidden="true">{sign}</span> {word}</span>
-}
-
 function Buttons({ cron, known }: { cron: Cron; known: boolean }) {
-  const ask = (what: 'run' | 'pause' | 'resume') => () => (asked.value = { cron, what })
   return (
     <span class="does">
-      <button type="button" disabled={!known} onClick={ask('run')}>Run now…</button>
-      {cron.paused ? <button type="button" disabled={!known} onClick={ask('resume')}>Resume…</button> : <button type="button" disabled={!known} onClick={ask('pause')}>Pause…</button>}
+      <button type="button" disabled={!known} onClick={() => ask(runs(cron))}>Run now…</button>
+      <button type="button" disabled={!known} onClick={() => ask(cron.paused ? resumes(cron) : pauses(cron))}>{cron.paused ? 'Resume…' : 'Pause…'}</button>
     </span>
   )
 }
@@ -112,7 +105,7 @@ function All() {
                 <h2><a href={link('crons/c', { cron: c.name })} data-row><Name of={c.name} most={narrow ? 18 : 32} /></a></h2>
                 <span class="faint small"><code><Drawn text={c.schedule} /></code>{c.timezone && c.timezone !== 'UTC' ? <> in {plain(c.timezone)}</> : ' UTC'}</span>
               </div>
-              <Standing cron={c} known={sight.known} />
+              <Mark known={sight.known} {...standOf(c)} />
               <Runs cron={c} known={sight.known} />
               <span class="comes">{c.paused ? <span class="faint">nothing is due</span> : c.next[0] ? <><span class="faint">next </span>{sight.known ? away(c.next[0]) : '?'} <span class="faint small"><Instant at={c.next[0]} dated /></span></> : null}</span>
               <Buttons cron={c} known={sight.known} />
@@ -123,7 +116,7 @@ function All() {
       ) : null}
       {all.length > 0 && some.length === 0 ? <p class="panel faint">No cron is like that. <button type="button" class="quiet" onClick={() => set({ q: '' })}>Show all</button></p> : null}
       {all.length > 0 ? <p class="legend small"><span>✓ done</span><span>! is tried again</span><span>✕ failed for good</span><span>∅ skipped</span><span>▸ not over</span><span>· comes</span><span>Times of {zone}.</span></p> : null}
-      <Doing known={sight.known} />
+      <Asked draw={(deed, close) => <Question deed={{ ...deed, may: sight.known }} close={close} />} />
     </div>
   )
 }
@@ -141,7 +134,7 @@ function One({ name }: { name: string }) {
       {c ? (
         <>
           <section class={'panel one state-of ' + (sight.known ? standOf(c).tone : 'unknown')}>
-            <div class="line"><h1><Name of={c.name} most={60} /></h1><Copy text={c.name}>Copy its name</Copy><span class="right"><Standing cron={c} known={sight.known} /></span></div>
+            <div class="line"><h1><Name of={c.name} most={60} /></h1><Copy text={c.name}>Copy its name</Copy><span class="right"><Mark known={sight.known} {...standOf(c)} /></span></div>
             {c.fault ? <p class={'obstacle' + (sight.known ? ' bad' : '')}><Drawn text={c.fault} /></p> : null}
             {c.due_at ? <p class={'obstacle' + (sight.known ? ' bad' : '')}><b>In the way: </b>nobody has run it since <Instant at={c.due_at} dated />. <a href={link('leaders')}>Leaders</a> says whether the scope of its scheduler is led.</p> : null}
             <Facts all={[
@@ -177,7 +170,7 @@ function One({ name }: { name: string }) {
           </div>
         </>
       ) : null}
-      <Doing known={sight.known} />
+      <Asked draw={(deed, close) => <Question deed={{ ...deed, may: sight.known }} close={close} />} />
     </div>
   )
 }
@@ -190,15 +183,6 @@ function Time({ p, known }: { p: Past; known: boolean }) {
       <span class="right faint"><a href={jobLink(p.job)}>job {p.job}</a> <Instant at={p.at} dated /></span>
     </span>
   )
-}
-
-/** Doing says what an action will do, then does it. */
-function Doing({ known }: { known: boolean }) {
-  const now = asked.value
-  if (!now) return null
-  const { cron, what } = now
-  const deed = { run: runs, pause: pauses, resume: resumes }[what](cron)
-  return <Question key={cron.name + what} deed={{ ...deed, may: known }} close={() => { if (asked.value === now) asked.value = null }} />
 }
 
 const body = (cron: Cron) => () => ({ cron: cron.name })

@@ -1,15 +1,15 @@
 // Dead letters: jobs that have failed as often as they may. Many of them are tried again or discarded at once, by a filter: first how many,
 // then a thousand at a time, with a way to stop.
 import { signal, useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
 import { set, view } from '../address'
-import { act, lockUp, type Refusal } from '../api'
-import { needsOperating, Unlock } from '../handover'
+import { act, random } from '../api'
+import { asking, Dialog, needsOperating, Unlock, whyRefused } from '../dialog'
 import { count, Name, plain, zone } from '../text'
 import { Older, Rows, useOlder } from './jobs'
 import { Bar, type Said, Sentence } from './parts'
-import { calls, type Job, noDatabase, nowhere, type Queues, useDatabase } from './work'
+import { calls, type Job, noDatabase, nowhere, type Queues } from './work'
+import { useDatabase } from './reading'
 
 const first = 200 // of the dead jobs
 const batch = 1000 // of those that are named
@@ -18,8 +18,10 @@ interface Operation { id: string; kind: 'retry' | 'discard'; queue?: string; job
 
 interface Answer { id: string; kind: string; done: number; ended_at: string | null }
 
-/** wish is what somebody is about to do with some of them. */
-const wish = signal<{ kind: 'retry' | 'discard'; which: { queue?: string; jobs?: number[]; all?: boolean }; many: number; words: ComponentChildren } | null>(null)
+/** Wish is what somebody is about to do with some of them. */
+interface Wish { kind: 'retry' | 'discard'; which: { queue?: string; jobs?: number[]; all?: boolean }; many: number; words: ComponentChildren }
+
+const { ask, Asked } = asking<Wish>()
 
 interface Progress {
   kind: 'retry' | 'discard'
@@ -38,13 +40,7 @@ const course = signal<Progress | null>(null)
 const note = (more: Partial<Progress>): Progress => (course.value = { ...course.value!, ...more })
 
 /** uuid draws a name for an operation. randomUUID is not there on plain HTTP. */
-function uuid(): string {
-  const b = crypto.getRandomValues(new Uint8Array(16))
-  b[6] = (b[6]! & 15) | 64
-  b[8] = (b[8]! & 63) | 128
-  const hex = [...b].map((one) => one.toString(16).padStart(2, '0')).join('')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
-}
+const uuid = () => random(16).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-8$4-$5')
 
 const patience = 20_000
 
@@ -60,9 +56,7 @@ async function carry(): Promise<void> {
       const done = c.before + got.done
       c = got.ended_at === null ? note({ done, begun: true }) : note({ done, before: done, left: rest, begun: false })
     } catch (e) {
-      const r = e as Refusal
-      if (r.status === 401) lockUp()
-      note({ is: 'failed', fault: r.status === 403 ? `Refused: ${r.message}. Ask again with a token that may operate.` : r.message })
+      note({ is: 'failed', fault: whyRefused(e) })
       return
     }
     if (c.is === 'stops' && c.left.length > 0) {
@@ -123,8 +117,8 @@ function List({ queue }: { queue: string }) {
               {queue && !of.some((one) => one.queue === queue) ? <option value={queue}>{plain(queue)} (0)</option> : null}
             </select>
             <input type="search" id="filter" placeholder="Text in what was read" aria-label="Filter by text" value={q} onInput={(e) => set({ q: e.currentTarget.value })} />
-            <button type="button" class="main" disabled={!may} onClick={() => (wish.value = { kind: 'retry', which, many, words })}>Try {many.toLocaleString('en')} again…</button>
-            <button type="button" disabled={!may} onClick={() => (wish.value = { kind: 'discard', which, many, words })}>Discard {many.toLocaleString('en')}…</button>
+            <button type="button" class="main" disabled={!may} onClick={() => ask({ kind: 'retry', which, many, words })}>Try {many.toLocaleString('en')} again…</button>
+            <button type="button" disabled={!may} onClick={() => ask({ kind: 'discard', which, many, words })}>Discard {many.toLocaleString('en')}…</button>
             {picked.length > 0 ? <button type="button" class="quiet" onClick={() => (chosen.value = new Set())}>Choose none</button> : null}
           </div>
           <p class="faint small">{some.length.toLocaleString('en')} of {here.toLocaleString('en')} {q ? 'are like that, among those that were read' : 'are shown'}. Times of {zone}.</p>
@@ -134,20 +128,13 @@ function List({ queue }: { queue: string }) {
           {newest.length === first ? <Older of={older} before={all[all.length - 1]?.id} known={known} most={batch} /> : null}
         </>
       )}
-      <Wish known={known} />
+      <Asked draw={(w, close) => <Wishing w={w} known={known} close={close} />} />
     </div>
   )
 }
 
-/** Wish says how many it is, and what will become of them; then it begins. */
-function Wish({ known }: { known: boolean }) {
-  const w = wish.value
-  const box = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    if (w) box.current?.showModal()
-  }, [w])
-  if (!w) return null
-  const close = () => { if (wish.value === w) wish.value = null }
+/** Wishing says how many it is, and what will become of them; then it begins. */
+function Wishing({ w, known, close }: { w: Wish; known: boolean; close: () => void }) {
   const go = () => {
     const jobs = w.which.jobs
     const parts = jobs ? Array.from({ length: Math.ceil(jobs.length / batch) }, (_, i) => ({ jobs: jobs.slice(i * batch, (i + 1) * batch) })) : [w.which]
@@ -158,8 +145,7 @@ function Wish({ known }: { known: boolean }) {
   const jobs = w.many === 1 ? 'job' : 'jobs'
   const it = w.many === 1 ? 'it' : 'they'
   return (
-    <dialog ref={box} onClose={close} aria-labelledby="wish">
-      <h2 id="wish">{w.kind === 'retry' ? 'Try again' : 'Discard'}: {w.many.toLocaleString('en')} dead {jobs}</h2>
+    <Dialog close={close} title={`${w.kind === 'retry' ? 'Try again' : 'Discard'}: ${w.many.toLocaleString('en')} dead ${jobs}`}>{(shut) => <>
       <ul class="what">
         <li><b>{w.many.toLocaleString('en')}</b> {jobs} {w.words}{w.which.jobs ? '' : ', and those that die before it begins'}.</li>
         {w.kind === 'retry' ? <li>Workers may take {w.many === 1 ? 'it' : 'them'} at once, with all retries again. One that dies again stays dead.</li>
@@ -169,11 +155,11 @@ function Wish({ known }: { known: boolean }) {
       </ul>
       {needsOperating() ? <Unlock /> : (
         <div class="buttons">
-          <button type="button" onClick={() => box.current?.close()}>Leave it</button>
+          <button type="button" onClick={shut}>Leave it</button>
           <button type="button" class="main" disabled={!known} onClick={go}>{w.kind === 'retry' ? 'Try again' : 'Discard'}</button>
         </div>
       )}
-    </dialog>
+    </>}</Dialog>
   )
 }
 

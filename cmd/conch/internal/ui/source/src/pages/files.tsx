@@ -5,7 +5,7 @@ import { read, type Refusal, urlOf } from '../api'
 import { Copy, useNarrow, Virtual } from '../parts'
 import { live, now, rows, serverNow, session } from '../store'
 import { count, Drawn, Instant, Name, span, zone } from '../text'
-import { Facts, Mark, type Said, Sentence, Who } from './parts'
+import { Before, Facts, Mark, type Said, Sentence, Who } from './parts'
 import { useReading, useSight } from './reading'
 
 interface Version { epoch: number; seq: number }
@@ -154,7 +154,7 @@ function OneScope({ scope }: { scope: string }) {
       {crumb}
       <section class={'panel one ' + (sight.known ? (leader ? 'good' : 'bad') : 'unknown')}>
         <div class="line"><h1><Name of={c.scope} most={48} /></h1><span class="right"><Mark known={sight.known} tone={leader ? 'good' : 'bad'} sign={leader ? '✓' : '✕'} word={leader ? 'can be written' : 'nobody leads'} /></span></div>
-        {sight.known || sight.asked ? null : <p class="warn">! Not known: {sight.why}. This was so before.</p>}
+        <Before sight={sight} />
         <Facts all={[
           ['Leader', leader ? <Who of={leader} leads most={30} /> : 'nobody'],
           ['Version', <>{versionOf(c.version)}{c.leading ? null : <span class="faint">, {followed(c)}</span>}</>],

@@ -1,19 +1,19 @@
 // Jobs: how deep each queue is and for how long its first job waits, the jobs themselves, and one with the error of each attempt.
-import { signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { link, set, view } from '../address'
 import { read, type Refusal } from '../api'
+import { asking, type Deed, Question } from '../dialog'
 import { Copy, useNarrow, Virtual } from '../parts'
 import { Drawn, count, Instant, middle, Name, plain, span, zone } from '../text'
-import { type Deed, Facts, Mark, Question, type Said, Sentence } from './parts'
-import { asJSON, away, calls, coarse, endOf, type Job, type JobState, kindOf, Lines, noDatabase, nowhere, open, type Queue, type Queues, states, useDatabase } from './work'
+import { Facts, Mark, type Said, Sentence } from './parts'
+import { asJSON, away, calls, coarse, endOf, type Job, type JobState, kindOf, Lines, noDatabase, nowhere, open, type Queue, type Queues, states } from './work'
+import { useDatabase } from './reading'
 
 const some = 100
 const longWait = 60_000
 
-/** asked is what somebody is about to do. */
-const asked = signal<Deed | null>(null)
-
-const ask = (deed: Deed) => () => (asked.value = deed)
+/** What somebody is about to do. */
+const { ask, Asked } = asking<Deed>()
 
 function saidOf(q: Queues): Said {
   const all = q.queues
@@ -43,7 +43,7 @@ function All() {
   return (
     <div class={'work' + (known ? '' : ' unsure')}>
       <Sentence title="Jobs" sight={none ? { ...queues.sight, known: true } : queues.sight} said={none ? nowhere : queues.reading.value ? saidOf(queues.reading.value) : null} database />
-      {held ? <p class="buttons first"><button type="button" class="main" disabled={!known} onClick={ask(releases(queues.reading.value!))}>Release them…</button></p> : null}
+      {held ? <p class="buttons first"><button type="button" class="main" disabled={!known} onClick={() => ask(releases(queues.reading.value!))}>Release them…</button></p> : null}
       {queues.reading.value && queues.reading.value.queues.length > 0 ? <Depths all={queues.reading.value.queues} chosen={queue} known={known} /> : null}
       {none ? null : (
         <>
@@ -59,7 +59,7 @@ function All() {
           <List key={queue + ' ' + state} queue={queue} state={state} />
         </>
       )}
-      <Doing known={known} />
+      <Asked draw={(deed, close) => <Question deed={{ ...deed, may: known }} close={close} />} />
     </div>
   )
 }
@@ -173,15 +173,15 @@ function One({ id }: { id: string }) {
               [kindOf(j.handler) === 'handler' ? 'Calls' : `Calls the ${kindOf(j.handler)}`, <Drawn text={calls(j.handler)} />],
               ['Queue', <><a href={link('jobs', { queue: j.queue })}><Name of={j.queue} /></a> <span class="faint">priority {j.priority}</span></>],
               [{ ready: 'Ready since', later: 'Begins', waiting: 'Was due', taken: 'At work since', dead: 'Died' }[j.state as string] ?? 'Ended', j.moment ? <><Instant at={j.moment} dated /> <span class="faint">({known ? away(j.moment) : 'then'})</span></> : '–'],
-              ['Attempt', <>{j.attempt} <span class="faint">{j.retries === 0 ? 'no retry' : `${count(j.retries, 'retry', 'retries')}`}, timeout {j.timeout}</span></>],
+              ['Attempt', <>{j.attempt}<span class="faint">, {j.retries === 0 ? 'no retry' : `${count(j.retries, 'retry', 'retries')}`}, timeout {j.timeout}</span></>],
               ['Worker', j.worker ? <Drawn text={j.worker} /> : '–'],
               ['Made by', <>{j.cron ? <><a href={link('crons/c', { cron: j.cron })}>cron <Name of={j.cron} /></a>{j.at ? <> for <Instant at={j.at} dated /></> : null} </> : null}<span class="faint"><Name of={j.by} />, <Instant at={j.created_at} dated /></span></>],
               ...(j.lane ? [['Lane', <Drawn text={j.lane} />] as [string, preact.JSX.Element]] : []),
               ...(j.key ? [['Key', <Drawn text={j.key} />] as [string, preact.JSX.Element]] : []),
             ]} />
             <div class="buttons">
-              <button type="button" disabled={!known || !['dead', 'later'].includes(j.state)} onClick={ask(retries(j))}>{j.state === 'later' ? 'Begin now…' : 'Try again…'}</button>
-              <button type="button" disabled={!known || !cancellable.includes(j.state) || j.cancelling} onClick={ask(cancels(j))}>Cancel…</button>
+              <button type="button" disabled={!known || !['dead', 'later'].includes(j.state)} onClick={() => ask(retries(j))}>{j.state === 'later' ? 'Begin now…' : 'Try again…'}</button>
+              <button type="button" disabled={!known || !cancellable.includes(j.state) || j.cancelling} onClick={() => ask(cancels(j))}>Cancel…</button>
             </div>
           </section>
           <div class="halves">
@@ -208,14 +208,9 @@ function One({ id }: { id: string }) {
           </div>
         </>
       ) : null}
-      <Doing known={known} />
+      <Asked draw={(deed, close) => <Question deed={{ ...deed, may: known }} close={close} />} />
     </div>
   )
-}
-
-function Doing({ known }: { known: boolean }) {
-  const now = asked.value // a dialog tells of its end late, when another one may have begun
-  return now ? <Question key={now.path + now.verb} deed={{ ...now, may: known }} close={() => { if (asked.value === now) asked.value = null }} /> : null
 }
 
 const nothing = () => ({})

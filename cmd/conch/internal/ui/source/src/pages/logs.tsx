@@ -5,7 +5,7 @@ import { link, set, view } from '../address'
 import { read, type Refusal } from '../api'
 import { Copy } from '../parts'
 import { Drawn, count, Instant, Name, plain, span, zone } from '../text'
-import { Bar, Facts, Mark, type Said, Sentence, short, type Tone, Who } from './parts'
+import { Bar, Facts, Mark, type Said, Sentence, short, type Tone, Who, type Word } from './parts'
 import { useReading, useSight } from './reading'
 
 interface Member { name: string; key: string; store: number; leaving: boolean; heard_ms?: number; stored?: number }
@@ -41,7 +41,7 @@ const silent = (l: Log) => l.members.filter((m) => m.name !== l.self && m.heard_
 const signs = ['bad', 'warn', 'calm', 'good']
 
 /** standOf says how a log stands, as far as this node can know. */
-function standOf(l: Log): { tone: Tone; sign: string; word: string } {
+function standOf(l: Log): Word {
   const quiet = silent(l).length
   if (l.state === 'failed') return { tone: 'bad', sign: '✕', word: 'does not run' }
   if (l.copy.forks > 0) return { tone: 'bad', sign: '✕', word: 'signed heads contradict' }

@@ -1,9 +1,9 @@
 // What the node says of transactions and accounts, as its OpenAPI document has it, and in which words the pages show it.
-import type { ReadonlySignal } from '@preact/signals'
-import { how, live } from '../store'
-import { count, plain, span } from '../text'
-import type { Said, Tone } from './parts'
-import { type Pace, type Reading, type Sight, useReading, useSight } from './reading'
+import { count, plain } from '../text'
+import { ago, type Said, type Word } from './parts'
+
+/** told are the events of the stream after which all this is read again. */
+export const told = ['transaction']
 
 export interface Waiting { reason: string; intent?: string; since?: string; refusals?: number; until?: string }
 
@@ -80,19 +80,11 @@ export interface Accounts { as_of: string; accounts: Account[] }
 
 export interface Series { as_of: string; from: string; step_ms: number; series: { state: string; values: (number | null)[] }[] }
 
+/** Policy is what a token may have sent, and what is left of it. */
+export interface Policy { token: string; chain: string; may: string[]; limits: { name: string; most: string; spent: string; left: string }[] }
+
 /** News is an event of a transaction on the stream. */
 export interface News { id: string; version: number; fate: Fate; outcome: Outcome | null; nonce: number | null; hash: string | null; block: Block | null; why?: string }
-
-/** useDatabase reads what the database has: it is not known while that is away, whatever was read before. */
-export function useDatabase<T>(path: string, query: Record<string, string | number | undefined>, pace: Pace): { reading: Reading<T>; sight: Sight } {
-  const of: ReadonlySignal<Reading<T>> = useReading<T>(path, query, ['transaction'], pace)
-  const sight = useSight(of)
-  const had = of.value.value !== null
-  if (live.value || how.value.is === 'connecting' || (sight.asked && !had)) return { reading: of.value, sight }
-  return { reading: of.value, sight: { known: false, asked: false, since: had ? how.value.since : 0, why: how.value.why } }
-}
-
-export interface Word { tone: Tone; sign: string; word: string }
 
 export const ends: Record<Outcome, Word> = {
   succeeded: { tone: 'good', sign: '✓', word: 'done' },
@@ -109,7 +101,7 @@ const usual = ['a nonce', 'a block', 'finality']
 /** isHeldUp tells whether something is in the way, besides the usual steps. */
 export const isHeldUp = (w: Waiting | null) => w !== null && !usual.includes(w.reason)
 
-/** stateOf is how a transaction stands, as a sign and a word: colour is never the only one. */
+/** stateOf is how a transaction stands. */
 export function stateOf(t: Transaction): Word {
   if (t.outcome) return ends[t.outcome]
   if (t.cancelling) return { tone: 'warn', sign: '–', word: 'cancelling' }
@@ -124,7 +116,7 @@ export function stateOf(t: Transaction): Word {
 export function storyOf(t: Transaction): string {
   if (t.outcome === 'succeeded' && t.block) return `final in block ${t.block.number.toLocaleString('en')}`
   if (t.outcome === 'reverted') return `in block ${t.block?.number.toLocaleString('en') ?? '?'}, its call failed${t.revert?.reason ? `: ${t.revert.reason}` : ''}`
-  if (t.outcome === 'partly') return `in block ${t.block?.number.toLocaleString('en') ?? '?'}, ${t.effect ?? 'partly'}`
+  if (t.outcome === 'partly') return `in block ${t.block?.number.toLocaleString('en') ?? '?'}, a part of it was done${t.effect?.startsWith('partly: ') ? `: ${t.effect.slice(8)} failed` : ''}`
   if (t.outcome === 'unknown') return `in block ${t.block?.number.toLocaleString('en') ?? '?'}: nobody can say any more what it has done`
   if (t.outcome) return t.why ?? (t.nonce === null ? 'it never had a nonce' : `nonce ${t.nonce} was used by one that does nothing`)
   return t.waiting_for ? `waits for ${t.waiting_for.reason}` : ''
@@ -137,10 +129,13 @@ export function amount(wei: string | null | undefined): string {
   const [unit, digits] = wei.length <= 15 ? ['gwei', 9] : ['·10¹⁸ wei', 18]
   const whole = wei.slice(0, -digits) || '0'
   const part = wei.slice(-digits).padStart(digits, '0').slice(0, 4).replace(/0+$/, '')
-  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (part ? '.' + part : '') + (unit[0] === '·' ? unit : ' ' + unit)
+  return grouped(whole) + (part ? '.' + part : '') + (unit[0] === '·' ? unit : ' ' + unit)
 }
 
-export const exact = (wei: string | null | undefined) => (wei ? wei.replace(/\B(?=(\d{3})+$)/g, ',') + ' wei' : '')
+export const exact = (wei: string | null | undefined) => (wei ? grouped(wei) + ' wei' : '')
+
+/** grouped writes the digits of a number that may be larger than those of JavaScript. */
+export const grouped = (digits: string) => digits.replace(/\B(?=(\d{3})+$)/g, ',')
 
 /** verdictOf says how all accounts stand. */
 export function verdictOf(all: Account[], age: (iso: string) => number): Said {
@@ -163,5 +158,3 @@ export function verdictOf(all: Account[], age: (iso: string) => number): Said {
   if (away.length) return { tone: 'warn', sign: '!', text: `Nothing is known to be in the way, and a chain does not answer`, more }
   return { tone: 'good', sign: '✓', text: all.every((a) => a.alarms) ? 'Nothing is in the way of any transaction' : 'Nothing is in the way, as far as this node knows', more }
 }
-
-export const ago = (ms: number) => (ms < 5000 ? 'just now' : `${span(ms)} ago`)

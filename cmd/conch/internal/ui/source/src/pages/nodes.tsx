@@ -7,8 +7,8 @@ import { ago } from '../leaders'
 import { Copy, Holder, since, useNarrow } from '../parts'
 import { live, session } from '../store'
 import { count, Drawn, Instant, Name, plain, span } from '../text'
-import { Mark, type Said, Sentence, type Tone } from './parts'
-import { useDatabase } from './work'
+import { Mark, type Said, Sentence, type Word } from './parts'
+import { useDatabase } from './reading'
 
 interface Process {
   id: string
@@ -31,7 +31,7 @@ interface Process {
 
 interface Finding { check: string; status: 'ok' | 'warn' | 'fail'; detail: string; remedy: string }
 
-const standOf = (p: Process): { tone: Tone; sign: string; word: string } =>
+const standOf = (p: Process): Word =>
   p.tombstoned ? { tone: 'calm', sign: '✕', word: 'declared dead' } : p.alive ? { tone: 'good', sign: '✓', word: 'campaigns' } : { tone: 'calm', sign: '–', word: 'has gone' }
 
 /** commonest is the configuration that most live processes have; empty if there is none. */
@@ -151,7 +151,7 @@ function Cards({ all, most, known, label }: { all: Process[]; most: string; know
   )
 }
 
-const grades: Record<Finding['status'], { tone: Tone; sign: string; word: string }> = {
+const grades: Record<Finding['status'], Word> = {
   fail: { tone: 'bad', sign: '✕', word: 'fails' },
   warn: { tone: 'warn', sign: '!', word: 'warns' },
   ok: { tone: 'good', sign: '✓', word: 'is well' },

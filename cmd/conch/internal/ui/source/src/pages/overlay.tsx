@@ -1,7 +1,7 @@
 // This node in the overlay: whom it suggests, its neighbours, what it has heard, and what is wrong. A suggestion is a hint, and no token.
 import { Drawn, count, Instant, Name, plain, span } from '../text'
 import { Copy } from '../parts'
-import { ago, Bar, Facts, Mark, type Said, Sentence, type Tone, Who } from './parts'
+import { ago, Banner, Bar, Facts, Mark, type Said, Sentence, Who, type Word } from './parts'
 import { useReading, useSight } from './reading'
 
 interface Namespace {
@@ -42,7 +42,7 @@ interface Nodes {
   troubles: { detail: string; remedy: string; grave: boolean }[]
 }
 
-function standOf(n: Namespace): { tone: Tone; sign: string; word: string } {
+function standOf(n: Namespace): Word {
   if (n.majority_lost) return { tone: 'bad', sign: '✕', word: 'no majority' }
   if (!n.leader) return { tone: 'warn', sign: '!', word: 'nobody is suggested' }
   if (n.leads) return { tone: 'good', sign: '✓', word: 'it is this node' }
@@ -66,7 +66,7 @@ export function Page() {
   const sight = useSight(reading)
   const { value: n, refused } = reading.value
   if (refused?.type?.endsWith(':no-gossip')) {
-    return <section class="verdict calm"><span class="sign" aria-hidden="true">○</span><div><h1>This node is in no overlay</h1><p>Its configuration has no [gossip] table: docs/gossip.md says what that would give it.</p></div></section>
+    return <Banner tone="calm" sign="○" text="This node is in no overlay">Its configuration has no [gossip] table: docs/gossip.md says what that would give it.</Banner>
   }
   const known = sight.known
   return (

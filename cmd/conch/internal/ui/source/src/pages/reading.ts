@@ -2,7 +2,7 @@
 import { computed, type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { read, type Refusal } from '../api'
-import { needsToken, now, others, session } from '../store'
+import { how, listen, live, needsToken, now, session } from '../store'
 
 const grace = 3000 // nothing that should have been read again longer ago is shown as if it were so now
 
@@ -67,13 +67,13 @@ export function useReading<T>(path: string, query: Record<string, string | numbe
       if (!over) after(failed ? usual.every : again ? pace.least : pace.every)
     }
     const hasten = () => after(Math.max(usual.least, asked + pace.least - performance.now()))
-    for (const kind of [...kinds, 'gap']) others.set(kind, (others.get(kind) ?? new Set()).add(hasten))
+    const deaf = listen([...kinds, 'gap'], hasten)
     document.addEventListener('visibilitychange', ask)
     void ask()
     return () => {
       over = true
       clearTimeout(timer)
-      for (const kind of [...kinds, 'gap']) others.get(kind)?.delete(hasten)
+      deaf()
       document.removeEventListener('visibilitychange', ask)
     }
   }, [key])
@@ -96,4 +96,19 @@ export function useSight<T>(of: ReadonlySignal<Reading<T>>): Sight {
     return { known: false, asked: false, since: at, why }
   }), [of])
   return sight.value
+}
+
+/** ofDatabase is how well something is known for which the node needs its database: not at all while that is away, whatever was read before. */
+export function ofDatabase(sight: Sight, had: boolean): Sight {
+  if (live.value || how.value.is === 'connecting' || (sight.asked && !had)) return sight
+  return { known: false, asked: false, since: had ? how.value.since : 0, why: how.value.why }
+}
+
+// The database answers these, so they are read more seldom than what a node has in memory; an event brings the next one forward.
+const seldom: Pace = { every: 3000, least: 1000, patience: 4000 }
+
+/** useDatabase reads what the database has. */
+export function useDatabase<T>(path: string, query: Record<string, string | number | undefined> = {}, kinds: string[] = [], pace = seldom): { reading: Reading<T>; sight: Sight } {
+  const of = useReading<T>(path, query, kinds, pace)
+  return { reading: of.value, sight: ofDatabase(useSight(of), of.value.value !== null) }
 }

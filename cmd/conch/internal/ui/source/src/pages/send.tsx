@@ -1,12 +1,12 @@
 // Sending a transaction: first what it would do and cost, then the sending. The key makes a second click harmless.
-import { signal, useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { link } from '../address'
-import { act, lockUp, type Refusal } from '../api'
-import { needsOperating, Unlock } from '../handover'
+import { act, random } from '../api'
+import { asking, Dialog, needsOperating, Unlock, whyRefused } from '../dialog'
 import { live } from '../store'
 import { Drawn, Name, plain } from '../text'
-import { type Account, amount, exact } from './money'
+import { type Account, amount, exact, grouped } from './money'
 
 interface Would {
   account: string
@@ -26,18 +26,16 @@ interface Would {
   unknown?: string
 }
 
-/** asked is the account from which somebody wants to send. */
-const asked = signal('')
+/** The account from which somebody wants to send. */
+const { ask: from, Asked } = asking<string>()
 
 export function Send({ account }: { account: string }) {
-  return <button type="button" disabled={!live.value} onClick={() => (asked.value = account)}>Send…</button>
+  return <button type="button" disabled={!live.value} onClick={() => from(account)}>Send…</button>
 }
 
 export function SendDialog({ accounts }: { accounts: Account[] }) {
-  return asked.value ? <Form key={asked.value} account={asked.value} accounts={accounts} /> : null
+  return <Asked draw={(account, close) => <Form account={account} accounts={accounts} close={close} />} />
 }
-
-const newKey = () => 'page-' + [...crypto.getRandomValues(new Uint8Array(12))].map((b) => b.toString(16).padStart(2, '0')).join('')
 
 const longest = 15_000
 
@@ -66,18 +64,11 @@ function bodyOf(form: HTMLFormElement): Record<string, unknown> | string {
 
 type State = { is: 'open' | 'asking' | 'refused'; text: string } | { is: 'sent'; id: string }
 
-function Form({ account, accounts }: { account: string; accounts: Account[] }) {
-  const box = useRef<HTMLDialogElement>(null)
+function Form({ account, accounts, close }: { account: string; accounts: Account[]; close: () => void }) {
   const form = useRef<HTMLFormElement>(null)
-  const key = useRef(newKey())
+  const key = useRef('page-' + random(12))
   const would = useSignal<{ of: string; is: Would } | null>(null)
   const state = useSignal<State>({ is: 'open', text: '' })
-  useEffect(() => box.current?.showModal(), [])
-  const refused = (e: unknown) => {
-    const r = e as Refusal
-    if (r.status === 401) lockUp()
-    state.value = { is: 'refused', text: r.status === 403 ? `Refused: ${r.message}.` : r.message }
-  }
   const ask = async (send: boolean) => {
     const body = bodyOf(form.current!)
     if (typeof body === 'string') {
@@ -95,24 +86,22 @@ function Form({ account, accounts }: { account: string; accounts: Account[] }) {
         state.value = { is: 'open', text: '' }
       }
     } catch (e) {
-      refused(e)
+      state.value = { is: 'refused', text: whyRefused(e) }
     }
   }
   const s = state.value
   const ready = would.value !== null && would.value.is.accepted && would.value.is.works !== false && would.value.is.id === null
   return (
-    <dialog ref={box} onClose={() => (asked.value = '')} aria-labelledby="send" class="send">
-      <h2 id="send">Send a transaction</h2>
-      {s.is === 'sent' ? (
+    <Dialog title="Send a transaction" close={close} kind="send">{(shut) => s.is === 'sent' ? (
         <>
-          <p role="status" class="good">✓ It is stored, and is sent by the node that leads the account: <a href={link('transactions/t', { id: s.id })} onClick={() => box.current?.close()}><Name of={s.id} most={40} /></a></p>
-          <div class="buttons"><button type="button" onClick={() => box.current?.close()}>Close</button></div>
+          <p role="status" class="good">✓ It is stored, and is sent by the node that leads the account: <a href={link('transactions/t', { id: s.id })} onClick={shut}><Name of={s.id} most={40} /></a></p>
+          <div class="buttons"><button type="button" onClick={shut}>Close</button></div>
         </>
       ) : needsOperating() ? (
         <>
           <p>Sending spends what the account has, and so does not need the token that reads but one that may operate. You see what it would do before anything is sent.</p>
           <Unlock />
-          <div class="buttons"><button type="button" onClick={() => box.current?.close()}>Leave it</button></div>
+          <div class="buttons"><button type="button" onClick={shut}>Leave it</button></div>
         </>
       ) : (
         <>
@@ -120,15 +109,14 @@ function Form({ account, accounts }: { account: string; accounts: Account[] }) {
             <Fields account={account} accounts={accounts} newKey={key.current} />
           </form>
           {would.value ? <WouldDo w={would.value.is} /> : null}
-          {s.is === 'refused' ? <p class="bad" role="alert">✕ <Drawn text={s.text} /></p> : null}
+          {s.is === 'refused' ? <p class="bad" role="alert">✕ {s.text}</p> : null}
           <div class="buttons">
-            <button type="button" onClick={() => box.current?.close()}>Leave it</button>
+            <button type="button" onClick={shut}>Leave it</button>
             <button type="button" class={ready ? '' : 'main'} disabled={!live.value || s.is === 'asking'} onClick={() => void ask(false)}>{s.is === 'asking' && !ready ? 'Asking the node…' : 'What would it do?'}</button>
             <button type="button" class={ready ? 'main' : ''} disabled={!live.value || !ready || s.is === 'asking'} onClick={() => void ask(true)}>{s.is === 'asking' && ready ? 'Sending…' : 'Send it'}</button>
           </div>
         </>
-      )}
-    </dialog>
+      )}</Dialog>
   )
 }
 
@@ -167,11 +155,9 @@ function WouldDo({ w }: { w: Would }) {
         {w.works === null ? <li class="warn">! Whether the call works is not known{w.unknown ? <>: <Drawn text={w.unknown} /></> : null}.</li> : null}
         {w.cost !== null ? <li>It takes at most <b title={exact(w.cost)}>{amount(w.cost)}</b> from <Name of={w.account} />{w.balance !== null ? <>, which has <span title={exact(w.balance)}>{amount(w.balance)}</span></> : null}{w.gas !== null ? `: ${w.gas.toLocaleString('en')} gas` : ''}{w.max_fee !== null ? ` at ${amount(w.max_fee)} at most, and the value` : ''}. Later attempts may offer more.</li> : null}
         {w.waits ? <li class="warn">! It would wait first: <Drawn text={w.waits} /></li> : null}
-        {w.limits.map((l) => <li key={l.name}>Of <Name of={l.name} /> it takes {amountOf(l.needs)}; {amountOf(l.left)} of {amountOf(l.most)} are left.</li>)}
+        {w.limits.map((l) => <li key={l.name}>Of <Name of={l.name} /> it takes {grouped(l.needs)}; {grouped(l.left)} of {grouped(l.most)} are left.</li>)}
         <li>Once it is in a block, nobody can take it back. The same key again sends nothing twice.</li>
       </ul>
     </div>
   )
 }
-
-const amountOf = (n: string) => n.replace(/\B(?=(\d{3})+$)/g, ',')

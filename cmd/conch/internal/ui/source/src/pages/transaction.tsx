@@ -1,19 +1,20 @@
 // One transaction, from its acceptance to its end, as a line from above to below.
-import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { link } from '../address'
 import { urlOf } from '../api'
+import { asker, asking, Question } from '../dialog'
 import { Copy } from '../parts'
-import { live, now, serverNow, session } from '../store'
+import { live, now, serverNow } from '../store'
 import { Drawn, Instant, Name, span, zone } from '../text'
-import { amount, type Attempt, type Detailed, ends, exact, isHeldUp, stateOf, useDatabase } from './money'
-import { Facts, Mark, Question, Sentence, type Tone } from './parts'
+import { amount, type Attempt, type Detailed, ends, exact, isHeldUp, told, stateOf } from './money'
+import { Before, Facts, Mark, Sentence, type Tone } from './parts'
+import { useDatabase } from './reading'
 
 const pace = { every: 5000, least: 500, patience: 8000 }
 
 export function OneTransaction({ id }: { id: string }) {
   void now.value
-  const { reading, sight } = useDatabase<Detailed>('v1/transactions/' + encodeURIComponent(id), {}, pace)
+  const { reading, sight } = useDatabase<Detailed>('v1/transactions/' + encodeURIComponent(id), {}, told, pace)
   const t = reading.value
   if (!t) {
     const gone = reading.refused?.status === 404
@@ -31,26 +32,29 @@ export function OneTransaction({ id }: { id: string }) {
       <p class="crumb"><a href={link('transactions')}>Transactions</a></p>
       <section class={'panel one ' + (known ? stateOf(t).tone : 'unknown')}>
         <div class="line"><h1><Name of={t.id} most={48} /></h1><span class="right"><Mark known={known} {...stateOf(t)} /></span></div>
-        {sight.known || sight.asked ? null : <p class="warn">! Not known: {sight.why}. This was so before.</p>}
+        <Before sight={sight} />
         {t.why ? <p class="obstacle bad">✕ <Drawn text={t.why} /></p> : null}
         {t.outcome === 'reverted' ? <p class="obstacle bad">✕ Its call failed: {t.revert?.reason ? <><Drawn text={t.revert.reason} /> (replayed on the state after block {t.revert.replayed_at})</> : <>the reason is not known{t.revert?.unknown ? <>: <Drawn text={t.revert.unknown} /></> : null}</>}</p> : null}
+        {t.outcome === 'partly' ? <p class="obstacle bad">! A part of its call was carried out and cannot be undone, another part was not{t.effect?.startsWith('partly: ') ? <>: <Drawn text={t.effect.slice(8)} /> failed</> : null}. Look at what it has done before you send anything in its place.</p> : null}
+        {t.outcome === 'unknown' ? <p class="obstacle warn">? It is final, and no node keeps any more what it has done: it may have had its effect, a part of it, or none. Look at what it was to change before you count on it or send it again.</p> : null}
         <Facts all={facts(t)} />
         <div class="buttons">
           <Copy text={t.id}>Copy the ID</Copy>
           <Copy text={`curl -H "Authorization: Bearer $TOKEN" '${urlOf('v1/transactions/' + encodeURIComponent(t.id)).href.replaceAll("'", '%27')}'`}>Copy as curl</Copy>
-          <button type="button" disabled={!live.value || !sight.known || t.outcome !== null || t.cancelling} onClick={() => (asked.value = t)}>{t.cancelling ? 'Cancelling' : 'Cancel…'}</button>
+          <button type="button" disabled={!live.value || !sight.known || t.outcome !== null || t.cancelling} onClick={() => ask(t)}>{t.cancelling ? 'Cancelling' : 'Cancel…'}</button>
         </div>
       </section>
       <section class={'panel' + (known ? '' : ' old')}>
         <div class="line"><h2>From acceptance to the end</h2><span class="faint small">times of {zone}</span></div>
         <Course t={t} known={known} />
       </section>
-      {asked.value?.id === t.id ? <Question deed={cancelOf(t, sight.known)} close={() => (asked.value = null)} /> : null}
+      <Asked draw={(as, close) => <Question deed={cancelOf(as, sight.known)} close={close} />} />
     </>
   )
 }
 
-const asked = signal<Detailed | null>(null)
+/** The one whose cancellation is asked for, as it was then. */
+const { ask, Asked } = asking<Detailed>()
 
 function facts(t: Detailed): [string, ComponentChildren][] {
   const bytes = (t.data.length - 2) / 2
@@ -137,7 +141,7 @@ function cancelOf(t: Detailed, known: boolean) {
       ]
   return {
     title: <>Cancel <Name of={t.id} most={24} /></>, verb: 'Cancel it', path: `v1/transactions/${encodeURIComponent(t.id)}/cancel`, body: () => ({}), may: live.value && known && t.outcome === null,
-    says: [...says, <>The node’s log has {session.value?.tokens ? 'the name of your token' : <>“{session.value?.name || 'local'}”</>} as the one that asked.</>],
+    says: [...says, <>The node’s log has {asker()} as the one that asked.</>],
     done: (got: Record<string, unknown>) => (got['fate'] === 'cancelled' ? 'It is cancelled.' : 'The cancellation is stored. Its state says what came of it.'),
   }
 }

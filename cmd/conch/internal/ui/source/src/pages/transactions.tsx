@@ -4,16 +4,20 @@ import { useEffect } from 'preact/hooks'
 import { link, open, set, view } from '../address'
 import { read, type Refusal } from '../api'
 import { Holder, useNarrow, Virtual } from '../parts'
-import { live, now, others, rows, serverNow } from '../store'
+import { listen, live, now, rows, serverNow } from '../store'
 import { Drawn, Instant, Name, plain, span, zone } from '../text'
 import { Chart } from './chart'
-import { type Account, type Accounts, ago, amount, exact, type Fate, type Listed, type News, stateOf, storyOf, type Transaction, useDatabase, verdictOf } from './money'
-import { Mark, Sentence } from './parts'
+import { type Account, type Accounts, amount, ends, exact, grouped, told, type Listed, type News, type Outcome, type Policy, stateOf, storyOf, type Transaction, verdictOf } from './money'
+import { ago, Mark, Sentence } from './parts'
+import { useDatabase } from './reading'
 import { Send, SendDialog } from './send'
 import { OneTransaction } from './transaction'
 
 const page = 100
-const fates: Fate[] = ['queued', 'open', 'done', 'cancelled', 'rejected', 'expired']
+
+/** fates are what the list can be asked for, and outcomes what it can be searched for besides: of those the node knows that they are final. */
+const fates: [string, string][] = [['queued', 'queued'], ['open', 'sent, not final'], ['done', 'final, whatever it did'], ...Object.entries(ends).map(([outcome, { word }]): [string, string] => [outcome, word])]
+const final = ['succeeded', 'reverted', 'partly', 'unknown']
 
 /** Page is the list, or one transaction. */
 export function Page() {
@@ -26,7 +30,7 @@ const age = (iso: string) => serverNow() - Date.parse(iso)
 function Transactions() {
   const query = view.value.query
   void now.value
-  const { reading, sight } = useDatabase<Accounts>('v1/accounts', {}, { every: 30_000, least: 5000, patience: 8000 })
+  const { reading, sight } = useDatabase<Accounts>('v1/accounts', {}, told, { every: 30_000, least: 5000, patience: 8000 })
   const accounts = reading.value?.accounts ?? []
   if (reading.refused?.status === 404) return <section class="panel"><h1>Transactions</h1><p class="faint">This node sends no transactions.</p></section>
   return (
@@ -37,6 +41,7 @@ function Transactions() {
           <ul class="cards accounts">{accounts.map((a) => <AccountCard key={a.name} a={a} known={sight.known} />)}</ul>
           <Chart accounts={accounts} wide={query.get('w') ?? ''} account={query.get('account') ?? ''} />
           <List accounts={accounts} />
+          <Policies />
           <SendDialog accounts={accounts} />
         </>
       ) : null}
@@ -86,7 +91,7 @@ interface Filter { account: string; fate: string; find: string }
 function asked(f: Filter): Record<string, string | undefined> {
   const find = f.find.trim()
   const by = !find ? {} : /^0x[0-9a-f]{40}$/i.test(find) ? { to: find } : /^0x[0-9a-f]+$/i.test(find) ? { hash: find } : /^\d+$/.test(find) && f.account ? { nonce: find } : f.account ? { key: find } : null
-  return { account: f.account, fate: f.fate, ...by, ...(by ? {} : { hash: '0x' + '0'.repeat(64) }) }
+  return { account: f.account, fate: final.includes(f.fate) ? 'done' : f.fate, ...by, ...(by ? {} : { hash: '0x' + '0'.repeat(64) }) }
 }
 
 /** older are those that were read besides the newest, for one filter. */
@@ -122,15 +127,14 @@ function List({ accounts }: { accounts: Account[] }) {
   const f: Filter = { account: query.get('account') ?? '', fate: query.get('fate') ?? '', find: query.get('find') ?? '' }
   const ask = asked(f)
   const of = JSON.stringify(ask)
-  const { reading, sight } = useDatabase<Listed>('v1/transactions', { ...ask, limit: page }, newest)
-  useEffect(() => {
-    others.set('transaction', (others.get('transaction') ?? new Set()).add(hear))
-    return () => void others.get('transaction')?.delete(hear)
-  }, [])
+  const { reading, sight } = useDatabase<Listed>('v1/transactions', { ...ask, limit: page }, told, newest)
+  useEffect(() => listen(told, hear), [])
   const more = older.value.of === of ? older.value : null
   const first = reading.value?.transactions ?? []
   const seen = new Set(first.map((t) => t.id))
-  const all = [...first, ...(more?.all ?? []).filter((t) => !seen.has(t.id))]
+  const had = [...first, ...(more?.all ?? []).filter((t) => !seen.has(t.id))]
+  const searched = final.includes(f.fate)
+  const all = searched ? had.filter((t) => t.outcome === (f.fate as Outcome)) : had
   const next = more ? more.next : reading.value?.next
   const filtered = Boolean(f.account || f.fate || f.find)
   return (
@@ -138,7 +142,7 @@ function List({ accounts }: { accounts: Account[] }) {
       <div class="line title"><h2>Newest transactions</h2>{sight.known || sight.asked ? null : <span class="warn">! what has happened since is not known now{reading.refused?.status ? `: ${reading.refused.message}` : ''}</span>}</div>
       <Filters f={f} accounts={accounts} />
       {sight.asked && !reading.value ? <p class="panel faint">Asking the node…</p> : all.length === 0 ? (
-        <p class="panel faint">{!reading.value ? 'None was read yet.' : filtered ? 'No transaction is like that. A nonce or a key is looked for in one account: choose it.' : 'No transaction yet. Send one from here, or: conch tx send --help'}</p>
+        <p class="panel faint">{!reading.value ? 'None was read yet.' : filtered ? searched ? `None of the ${had.length.toLocaleString('en')} that were read has ended like that.` : 'No transaction is like that. A nonce or a key is looked for in one account: choose it.' : 'No transaction yet. Send one from here, or: conch tx send --help'}</p>
       ) : (
         <div class={'panel dense transactions' + (sight.known ? '' : ' old')}>
           {narrow ? null : <div class="row head" aria-hidden="true"><span>Accepted</span><span>Transaction</span><span>Account</span><span class="number">Nonce</span><span>State</span><span>What</span></div>}
@@ -154,9 +158,39 @@ function List({ accounts }: { accounts: Account[] }) {
           )} />
         </div>
       )}
-      <p class="faint small">{all.length.toLocaleString('en')} read, times of {zone}.</p>
+      <p class="faint small">{searched ? `${all.length.toLocaleString('en')} of ` : ''}{had.length.toLocaleString('en')} read, times of {zone}.</p>
       {more?.fault ? <p class="warn" role="alert">! They could not be read: {more.fault}</p> : null}
       {next ? <button type="button" disabled={more?.busy || !live.value} onClick={() => void readOlder(of, ask, next)}>{more?.busy ? 'Reading…' : `Read ${page} older`}</button> : null}
+    </>
+  )
+}
+
+/** Policies are what the callers of each token may have sent still. */
+function Policies() {
+  const { reading, sight } = useDatabase<{ policies: Policy[] }>('v1/policies', {}, told, newest)
+  const all = reading.value?.policies ?? []
+  if (all.length === 0) return null
+  return (
+    <>
+      <div class="line title"><h2>Policies</h2><span class="faint small">What a token has spent in this day, or this minute, of UTC.</span></div>
+      <div class={'panel scrolls' + (sight.known ? '' : ' old')} tabIndex={0} role="region" aria-label="Policies">
+        <table>
+          <thead><tr><th>Token</th><th>Chain</th><th>May also</th><th>Limit</th><th class="number">Left</th><th class="number">Of</th></tr></thead>
+          <tbody>{all.flatMap((p) => (p.limits.length ? p.limits : [null]).map((l, i) => {
+            const over = sight.known && l?.left === '0'
+            return (
+              <tr key={p.token + p.chain + l?.name}>
+                <td>{i ? '' : <Name of={p.token} most={24} />}</td>
+                <td>{i ? '' : <Name of={p.chain} most={18} />}</td>
+                <td>{i ? '' : p.may.map((m) => m.replace('_', ' ')).join(', ') || '–'}</td>
+                <td>{l ? <Name of={l.name} most={34} /> : 'no amount is limited'}</td>
+                <td class={'number' + (over ? ' warn' : '')}>{l ? `${over ? '! ' : ''}${grouped(l.left)}` : '–'}</td>
+                <td class="number">{l ? grouped(l.most) : '–'}</td>
+              </tr>
+            )
+          }))}</tbody>
+        </table>
+      </div>
     </>
   )
 }
@@ -174,7 +208,7 @@ function Filters({ f, accounts }: { f: Filter; accounts: Account[] }) {
       </select>
       <select aria-label="Fate" value={f.fate} onChange={(e) => set({ fate: e.currentTarget.value })}>
         <option value="">every fate</option>
-        {fates.map((fate) => <option key={fate} value={fate}>{fate}</option>)}
+        {fates.map(([fate, word]) => <option key={fate} value={fate}>{word}</option>)}
       </select>
       {f.account || f.fate || f.find ? <button type="button" class="quiet" onClick={() => set({ account: '', fate: '', find: '' })}>Show all</button> : null}
     </div>

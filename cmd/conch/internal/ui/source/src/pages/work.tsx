@@ -1,10 +1,9 @@
 // What the pages of crons, jobs and dead letters have in common: what the node says of them, and in which words that is shown.
-import type { ReadonlySignal } from '@preact/signals'
 import { link } from '../address'
-import { how, live, now, serverNow } from '../store'
+import { now, serverNow } from '../store'
 import { Drawn, span } from '../text'
-import type { Said, Tone } from './parts'
-import { type Pace, type Reading, type Sight, useReading, useSight } from './reading'
+import type { Said, Word } from './parts'
+import type { Reading } from './reading'
 
 export interface Handler { command?: string[]; http?: string; job?: string }
 
@@ -74,24 +73,12 @@ export interface Queue { queue: string; ready: number; later: number; waiting: n
 
 export interface Queues { as_of: string; held: boolean; restored_at: string | null; queues: Queue[] }
 
-// The database answers these, so they are read more seldom than what a node has in memory; an event of a queue brings the next one forward.
-const pace: Pace = { every: 3000, least: 1000, patience: 4000 }
-
-/** useDatabase reads what the database has: it is not known while that is away, whatever was read before. */
-export function useDatabase<T>(path: string, query: Record<string, string | number | undefined> = {}, kinds: string[] = []): { reading: Reading<T>; sight: Sight } {
-  const reading: ReadonlySignal<Reading<T>> = useReading<T>(path, query, kinds, pace)
-  const sight = useSight(reading)
-  if (live.value || how.value.is === 'connecting' || sight.asked) return { reading: reading.value, sight }
-  return { reading: reading.value, sight: { known: false, asked: false, since: how.value.since, why: how.value.why } }
-}
-
 /** noDatabase is what a node says that has none. */
 export const noDatabase = (r: Reading<unknown>) => r.refused?.type.endsWith(':no-database') ?? false
 
 export const nowhere: Said = { tone: 'calm', sign: '○', text: 'This node uses no database', more: 'Crons and jobs are rows of a database: a node whose configuration has [database] url shows them.' }
 
-/** states have a sign and a word each: colour is never the only one. */
-export const states: Record<JobState, { tone: Tone; sign: string; word: string }> = {
+export const states: Record<JobState, Word> = {
   dead: { tone: 'bad', sign: '✕', word: 'dead' },
   taken: { tone: 'good', sign: '▸', word: 'at work' },
   ready: { tone: 'calm', sign: '○', word: 'ready' },
@@ -104,7 +91,7 @@ export const states: Record<JobState, { tone: Tone; sign: string; word: string }
 
 export const open: JobState[] = ['ready', 'taken', 'later', 'waiting', 'dead']
 
-const ends: Record<Ended, { tone: Tone; sign: string; word: string }> = {
+const ends: Record<Ended, Word> = {
   done: { tone: 'good', sign: '✓', word: 'done' },
   failed: { tone: 'warn', sign: '!', word: 'failed, and is tried again' },
   dead: { tone: 'bad', sign: '✕', word: 'failed for good' },
@@ -115,10 +102,10 @@ const ends: Record<Ended, { tone: Tone; sign: string; word: string }> = {
 }
 
 /** endOf is how an attempt has ended; none: its job has not begun, or is at work. */
-export const endOf = (ended: Ended | undefined) => (ended ? ends[ended] : { tone: 'calm' as Tone, sign: '▸', word: 'no attempt has ended yet' })
+export const endOf = (ended: Ended | undefined): Word => (ended ? ends[ended] : { tone: 'calm', sign: '▸', word: 'no attempt has ended yet' })
 
 /** runOf is what became of a scheduled time. */
-export const runOf = (p: Past) => (p.outcome === 'skipped' ? { tone: 'warn' as Tone, sign: '∅', word: `skipped, since job ${p.job} had not ended` } : endOf(p.ended))
+export const runOf = (p: Past): Word => (p.outcome === 'skipped' ? { tone: 'warn', sign: '∅', word: `skipped, since job ${p.job} had not ended` } : endOf(p.ended))
 
 /** calls says what a job calls, in one line. */
 export const calls = (h: Handler) => h.job ?? (h.command ? h.command.map((w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`)).join(' ') : h.http ?? '')
