@@ -74,7 +74,7 @@ func (r *run) flips(key string) (recent, long bool) {
 		if c.key == key {
 			young := r.W.Now()-c.since <= margin
 			recent = recent || c.is || young || c.hidden || r.W.Now()-c.shown <= margin
-			long = long || c.is && !young
+			long = long || c.is && !young && !c.hidden && r.W.Now()-c.shown > 2*margin
 		}
 	}
 	return recent, long
