@@ -127,7 +127,7 @@ func TestEveryAlarmIsExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := int(pending.Untold) + 1; len(meaning) != n {
+	if n := int(pending.Reaped) + 1; len(meaning) != n {
 		t.Errorf("got meanings of %d causes, want %d", len(meaning), n)
 	}
 	for cause, text := range meaning {
