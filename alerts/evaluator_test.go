@@ -295,7 +295,7 @@ func TestValidate(t *testing.T) {
 		Interval: time.Millisecond, Hold: time.Second, Receivers: []alerts.Receiver{{Name: "a"}, {Name: "a", Kind: 9}},
 		Rules: []alerts.Rule{{Name: "r", Notify: []string{"b"}, For: -1}, {Name: "r"}},
 	}.WithDefaults().Validate()
-	joined, is := err.(interface{ Unwrap() []error }) //nolint:errorlint // a list
+	joined, is := err.(interface{ Unwrap() []error })
 	if !is || len(joined.Unwrap()) != 9 {
 		t.Errorf("the faults are %v", err)
 	}

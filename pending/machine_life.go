@@ -152,7 +152,7 @@ func (l *life) takeLoaded(in *loaded) {
 }
 
 // lowestOpen returns the lowest nonce that is not stored as final.
-func (s Snapshot) lowestOpen() uint64 {
+func (s *Snapshot) lowestOpen() uint64 {
 	lowest := s.Next
 	for _, one := range s.Slots {
 		if !one.Final {

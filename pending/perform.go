@@ -113,7 +113,7 @@ func (l *loop) pooled(ctx context.Context) (uint64, error) {
 }
 
 // has reports whether the snapshot has every slot from a nonce on.
-func (s Snapshot) has(from uint64) bool {
+func (s *Snapshot) has(from uint64) bool {
 	n := uint64(0)
 	for _, one := range s.Slots {
 		if one.Index >= from {

@@ -29,7 +29,7 @@ func (l *loop) recheck(ctx context.Context, snap Snapshot) {
 }
 
 // lowest returns the lowest nonce that a snapshot has, or the next one, and how many of its rows are final.
-func (s Snapshot) lowest() (lowest, final uint64) {
+func (s *Snapshot) lowest() (lowest, final uint64) {
 	lowest = s.Next
 	for _, one := range s.Slots {
 		if lowest = min(lowest, one.Index); one.Final {

@@ -114,7 +114,7 @@ func columns(all []alerts.Standing) ([]any, error) {
 			return nil, err
 		}
 		keys[i], ids[i], labels[i], values[i] = m.Key, m.ID, of, m.Value
-		since[i], fires[i], seqs[i], muted[i] = m.Since, instant(m.Fires), int64(m.Seq), m.Muted //nolint:gosec // a number that began as a time
+		since[i], fires[i], seqs[i], muted[i] = m.Since, instant(m.Fires), int64(m.Seq), m.Muted
 	}
 	return []any{keys, ids, labels, values, since, fires, seqs, muted}, nil
 }

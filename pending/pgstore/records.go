@@ -39,26 +39,22 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	var id pgtype.UUID
 	var from, to, data, hash, block []byte
 	var value pgtype.Numeric
-	var gas, version int64
+	var gas, version, seq, first int64
 	var at time.Time
 	var nonce, number *int64
 	var fate string
-	var seq int64
-	var state *string
-	var effect *string
+	var state, effect *string
 	var witnesses []string
 	var waits, held *string
 	var heldBy pgtype.UUID
-	var since *time.Time
+	var since, changed *time.Time
 	var last refusal
 	var how terms
-	var changed *time.Time
 	columns := []any{
 		&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &r.Token, &at,
 		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &effect,
 		&witnesses, &waits, &version, &r.Space,
 	}
-	var first int64
 	columns = append(append(columns, how.columns()...), &changed, &first, &heldBy, &held, &since)
 	columns = append(append(columns, last.columns()...), &r.Late, &seq)
 	if err = row.Scan(append(columns, after...)...); err != nil {
@@ -71,12 +67,11 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 		r.First = uint64(first)
 		r.Index, r.Last.Index, r.Last.Hash = &index, index, chain.Hash(hash)
 	}
+	err = r.Fate.UnmarshalText([]byte(fate))
 	if state != nil {
-		err = errors.Join(r.Last.Status.UnmarshalText([]byte(*state)), r.Fate.UnmarshalText([]byte(fate)))
+		err = errors.Join(err, r.Last.Status.UnmarshalText([]byte(*state)))
 		r.Last.Waits = *waits
 		copy(r.Last.Witnesses[:], witnesses)
-	} else {
-		err = r.Fate.UnmarshalText([]byte(fate))
 	}
 	if changed != nil {
 		r.Changed = *changed

@@ -104,15 +104,15 @@ func (n *node) perform(out core.Out, decided time.Duration) {
 	}
 	of, epoch := n.core, n.epoch
 	n.busy = true
-	n.Ask(func() any { return n.r.record(n, epoch, *out.Record) }, func(answer any) {
+	n.Ask(func() any { return n.r.record(epoch, *out.Record) }, func(answer any) {
 		if n.core != of {
 			return
 		}
 		n.busy = false
-		switch {
-		case answer == nil:
+		switch answer {
+		case nil:
 			n.perform(n.core.Step(n.Boot(), core.Lost{}), n.Boot())
-		case answer == errStale: //nolint:errorlint // it is the very one
+		case errStale:
 			n.r.Stats["refused"]++
 			n.Tells("leads no more: another one does")
 			n.dies()

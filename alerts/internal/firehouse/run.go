@@ -108,7 +108,7 @@ func (r *run) ends() {
 }
 
 // record has the database carry out what a leader records.
-func (r *run) record(n *node, epoch int64, w core.Rows) any {
+func (r *run) record(epoch int64, w core.Rows) any {
 	if epoch != r.Epoch && r.cfg.Break != ruleFence {
 		return errStale
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/conchhq/conch/cmd/conch/internal/condition/sample"
@@ -58,7 +59,7 @@ func (b *bed) row(node string, lines ...string) Row {
 		}
 		one, v := sample.Series{}, 0.0
 		l.Range(func(l labels.Label) {
-			if l.Name == labels.MetricName {
+			if l.Name == model.MetricNameLabel {
 				one.Name = l.Value
 			} else {
 				one.Labels = append(one.Labels, sample.Label{Name: l.Name, Value: l.Value})

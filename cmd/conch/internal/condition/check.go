@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/conchhq/conch/internal/nearest"
@@ -17,7 +16,7 @@ import (
 
 // Check finds what keeps a condition from ever firing, or from saying what its writer means, in the order of its text. A fault keeps a node
 // from starting; a warning does not.
-func (c *Condition) Check() []Fault {
+func (c *Condition) Check() []FaultError {
 	k := &checker{c: c}
 	if c.Renamed != "" {
 		k.warn(c.expr, "%s: it is evaluated as %s", c.Renamed, c.Text)
@@ -30,13 +29,13 @@ func (c *Condition) Check() []Fault {
 		k.judgeNode(n, path)
 		return nil
 	})
-	slices.SortStableFunc(k.found, func(a, b Fault) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	slices.SortStableFunc(k.found, func(a, b FaultError) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
 	return slices.Compact(k.found)
 }
 
 type checker struct {
 	c     *Condition
-	found []Fault
+	found []FaultError
 }
 
 func (k *checker) fault(at parser.Node, format string, args ...any) {
@@ -106,7 +105,7 @@ func (k *checker) judgePick(p pick) {
 		return
 	}
 	for _, m := range s.LabelMatchers {
-		if m.Name == labels.MetricName {
+		if m.Name == model.MetricNameLabel {
 			continue
 		}
 		known := append(slices.Clone(own.Labels), Instance)

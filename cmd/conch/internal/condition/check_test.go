@@ -12,7 +12,7 @@ import (
 func checked(text string) (all []string) {
 	c, err := Parse(text)
 	if err != nil {
-		f, _ := errors.AsType[*Fault](err)
+		f, _ := errors.AsType[*FaultError](err)
 		return []string{"fault " + f.Error()}
 	}
 	for _, f := range c.Check() {
@@ -176,7 +176,7 @@ func FuzzCondition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := Parse(text)
 		if err != nil {
-			if _, is := errors.AsType[*Fault](err); !is {
+			if _, is := errors.AsType[*FaultError](err); !is {
 				t.Fatalf("%v is no Fault", err)
 			}
 			return

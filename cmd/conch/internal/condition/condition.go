@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
@@ -32,15 +33,15 @@ type pick struct {
 	of       *parser.MatrixSelector
 }
 
-// Fault is what is wrong with a condition, and where.
-type Fault struct {
+// FaultError is what is wrong with a condition, and where.
+type FaultError struct {
 	Line, Column int // from 1, in the condition's text
 	Text         string
 	Warning      bool // it can be evaluated, and may not say what its writer means
 }
 
 // Error says where and what.
-func (f *Fault) Error() string {
+func (f *FaultError) Error() string {
 	if f.Line > 1 {
 		return fmt.Sprintf("line %d, column %d: %s", f.Line, f.Column, f.Text)
 	}
@@ -49,10 +50,10 @@ func (f *Fault) Error() string {
 
 var grammar = parser.NewParser(parser.Options{})
 
-// Parse reads a condition. Its error is a *[Fault].
+// Parse reads a condition. Its error is a *[FaultError].
 func Parse(text string) (*Condition, error) {
 	if len(text) > mostText {
-		return nil, &Fault{1, 1, fmt.Sprintf("the condition has %d bytes: %d are allowed", len(text), mostText), false}
+		return nil, &FaultError{1, 1, fmt.Sprintf("the condition has %d bytes: %d are allowed", len(text), mostText), false}
 	}
 	expr, err := grammar.ParseExpr(text)
 	if err != nil {
@@ -72,16 +73,16 @@ const mostText = 16 << 10
 func parseFault(text string, err error) error {
 	all, is := errors.AsType[parser.ParseErrors](err)
 	if !is || len(all) == 0 {
-		return &Fault{1, 1, err.Error(), false}
+		return &FaultError{1, 1, err.Error(), false}
 	}
 	f := faultAt(text, all[0].PositionRange, "%v", all[0].Err)
 	return &f
 }
 
 // faultAt makes a fault at a place of the text.
-func faultAt(text string, at posrange.PositionRange, format string, args ...any) Fault {
+func faultAt(text string, at posrange.PositionRange, format string, args ...any) FaultError {
 	before := text[:min(max(int(at.Start), 0), len(text))]
-	return Fault{Line: 1 + strings.Count(before, "\n"), Column: len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1, Text: fmt.Sprintf(format, args...)}
+	return FaultError{Line: 1 + strings.Count(before, "\n"), Column: len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1, Text: fmt.Sprintf(format, args...)}
 }
 
 // collect lists the selectors, with how far back each looks.
@@ -108,7 +109,7 @@ func (c *Condition) collect() {
 // metric returns the metric that a selector names; "" if it names none, or several.
 func (p pick) metric() string {
 	for _, m := range p.selector.LabelMatchers {
-		if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
+		if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
 			return m.Value
 		}
 	}
@@ -122,7 +123,7 @@ func (p pick) metrics() []string {
 	}
 	var all []string
 	for _, known := range Metrics() {
-		if !slices.ContainsFunc(p.selector.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == labels.MetricName && !m.Matches(known.Name) }) {
+		if !slices.ContainsFunc(p.selector.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == model.MetricNameLabel && !m.Matches(known.Name) }) {
 			all = append(all, known.Name)
 		}
 	}
@@ -182,7 +183,7 @@ func rename(expr parser.Expr) string {
 			return nil
 		}
 		for _, m := range s.LabelMatchers {
-			if m.Name == labels.MetricName {
+			if m.Name == model.MetricNameLabel {
 				tell(m.Value, seedNames[m.Value])
 				s.Name, m.Value = seedNames[m.Value], seedNames[m.Value]
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -65,7 +66,7 @@ func (w *Window) Evaluate(ctx context.Context, c *Condition, at time.Time) Resul
 		return Result{NoData: w.lacks(c.expr, at.UnixMilli(), 0)}
 	}
 	for i := range vector {
-		vector[i].Metric = vector[i].Metric.DropMetricName()
+		vector[i].Metric = vector[i].Metric.DropReserved(isName)
 	}
 	slices.SortFunc(vector, func(a, b promql.Sample) int { return labels.Compare(a.Metric, b.Metric) })
 	r := Result{Members: make([]Member, len(vector))}
@@ -85,7 +86,7 @@ func (w *Window) lacks(e parser.Expr, at int64, within time.Duration) bool {
 		end := at - e.OriginalOffset.Milliseconds()
 		return !w.has(e.LabelMatchers, end-(within+lookBack).Milliseconds(), end, within == 0)
 	case *parser.MatrixSelector:
-		s := e.VectorSelector.(*parser.VectorSelector) //nolint:forcetypeassert // the parser says so
+		s := e.VectorSelector.(*parser.VectorSelector) //nolint:forcetypeassert,errcheck // the parser says so
 		end := at - s.OriginalOffset.Milliseconds()
 		return !w.has(s.LabelMatchers, end-(within+e.Range).Milliseconds(), end, false)
 	case *parser.SubqueryExpr:
@@ -112,3 +113,6 @@ func (w *Window) lacks(e parser.Expr, at int64, within time.Duration) bool {
 	}
 	return false // a number or a text
 }
+
+// isName reports whether a label is the metric's name, which is none of a member's.
+func isName(label string) bool { return label == model.MetricNameLabel }

@@ -141,7 +141,7 @@ func TestTheWindowIsAsGoodAsAllPoints(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := judged(t, q.Exec(t.Context())); want != got && !(want == "false" && got == "no data") {
+				if want := judged(t, q.Exec(t.Context())); want != got && (want != "false" || got != "no data") {
 					t.Fatalf("seed %d: %s is %s, and over all points %s", seed, text, got, want)
 				}
 			}
@@ -157,7 +157,7 @@ func judged(t *testing.T, out *promql.Result) string {
 		t.Fatal(err)
 	}
 	for i := range vector {
-		vector[i].Metric = vector[i].Metric.DropMetricName()
+		vector[i].Metric = vector[i].Metric.DropReserved(isName)
 	}
 	slices.SortFunc(vector, func(a, b promql.Sample) int { return labels.Compare(a.Metric, b.Metric) })
 	r := Result{}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
@@ -36,7 +37,7 @@ func (w *Window) index() {
 	w.byName = map[string][]*series{}
 	for _, n := range w.nodes {
 		for _, s := range n.all {
-			name := s.labels.Get(labels.MetricName)
+			name := s.labels.Get(model.MetricNameLabel)
 			w.byName[name] = append(w.byName[name], s)
 		}
 		if n.up != nil {
@@ -48,7 +49,7 @@ func (w *Window) index() {
 // among returns the series that could match, and what is left to be compared.
 func (w *Window) among(matchers []*labels.Matcher) (all []*series, rest []*labels.Matcher) {
 	for i, m := range matchers {
-		if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
+		if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
 			return w.named(m.Value), slices.Concat(matchers[:i], matchers[i+1:])
 		}
 	}

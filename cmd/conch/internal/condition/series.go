@@ -122,7 +122,7 @@ type few struct {
 
 // Iterator implements storage.Series.
 func (s few) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
-	out := s.series.Iterator(it).(*iterator) //nolint:forcetypeassert // the one above
+	out := s.series.Iterator(it).(*iterator) //nolint:forcetypeassert,errcheck // the one above
 	from := s.from()
 	if s.newest {
 		row := s.series.newest(s.start, s.end)

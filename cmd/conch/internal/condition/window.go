@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 
@@ -174,7 +175,7 @@ func (n *node) beat(at time.Time, interval time.Duration, up float64) {
 	if up == 0 && !n.gone || b.rows == 0 || up != n.was() || at.Sub(time.UnixMilli(b.time(b.rows-1))) >= interval/2 {
 		b.begin(at.UnixMilli())
 		if n.up == nil {
-			n.up = newSeries(b, labels.FromStrings(labels.MetricName, Up, Instance, n.name), len(b.times))
+			n.up = newSeries(b, labels.FromStrings(model.MetricNameLabel, Up, Instance, n.name), len(b.times))
 		}
 		n.up.addValue(up)
 	}
@@ -238,7 +239,7 @@ func (w *Window) join(n *node, set *sample.Set) (err error) {
 // labelsOf returns the labels of a node's series. A label that has the name of ours is set aside, as a scrape does.
 func labelsOf(b *labels.ScratchBuilder, s sample.Series, node string) (labels.Labels, bool) {
 	b.Reset()
-	b.Add(labels.MetricName, s.Name)
+	b.Add(model.MetricNameLabel, s.Name)
 	for _, l := range s.Labels {
 		if l.Name == Instance {
 			l.Name = "exported_" + Instance

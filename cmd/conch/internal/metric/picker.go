@@ -47,12 +47,12 @@ func NewPicker(all []prometheus.Collector, names []string) *Picker {
 func (p *Picker) wants(one prometheus.Collector) bool {
 	descs := make(chan *prometheus.Desc)
 	go func() { one.Describe(descs); close(descs) }()
-	wants, any := false, false
+	wants, describes := false, false
 	for d := range descs {
-		any = true
+		describes = true
 		wants = p.family(d) != "" || wants
 	}
-	return wants || !any
+	return wants || !describes
 }
 
 // family returns the name of a wanted family; "" of another one.

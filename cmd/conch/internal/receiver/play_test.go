@@ -180,7 +180,7 @@ func openOffice(t testing.TB, answer func(command string) string) *office {
 		t.Fatal(err)
 	}
 	o := &office{address: l.Addr().String(), roots: file, letters: &heard{}, said: &heard{}}
-	conf := &tls.Config{Certificates: certified.TLS.Certificates} //nolint:gosec // a test
+	conf := &tls.Config{Certificates: certified.TLS.Certificates}
 	var work sync.WaitGroup
 	done := make(chan struct{})
 	work.Go(func() {
@@ -270,9 +270,9 @@ func pemOf(c *x509.Certificate) []byte {
 }
 
 // faultOfError returns the fault, which each answer but taken has.
-func faultOfError(t testing.TB, err error) *Fault {
+func faultOfError(t testing.TB, err error) *FaultError {
 	t.Helper()
-	var f *Fault
+	var f *FaultError
 	if !errors.As(err, &f) {
 		t.Fatalf("the error %v is no fault", err)
 	}

@@ -102,10 +102,10 @@ func (r *Receiver) clock() time.Time { return r.now() }
 
 // Tell tells the receiver of a message, and returns within [Patience]. May is asked before each write to the network, and an error of it keeps
 // what is not sent yet from being sent; nil: nobody is asked. The error is
-// a [*Fault] unless the message is taken; if it is, one says that some of several addresses do not have it.
+// a [*FaultError] unless the message is taken; if it is, one says that some of several addresses do not have it.
 func (r *Receiver) Tell(ctx context.Context, may func() error, words *Words) (alerts.Answer, error) {
 	if wait := r.pause(); wait > 0 {
-		return alerts.Failed, &Fault{Text: fmt.Sprintf("it has asked not to be told for %s more", wait.Round(time.Second)), Wait: wait}
+		return alerts.Failed, &FaultError{Text: fmt.Sprintf("it has asked not to be told for %s more", wait.Round(time.Second)), Wait: wait}
 	}
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -143,7 +143,7 @@ func (r *Receiver) judge(o outcome) (alerts.Answer, error) {
 	if says := r.clean(o.says, o.more); says != "" {
 		text += ": " + says
 	}
-	return answer, &Fault{Text: text, Status: o.status, Wait: wait}
+	return answer, &FaultError{Text: text, Status: o.status, Wait: wait}
 }
 
 // address is one of anybody in what others say.
@@ -162,14 +162,14 @@ func (r *Receiver) clean(text string, more bool) string {
 // mostWords is how many bytes are kept of what a receiver says.
 const mostWords = 200
 
-// Fault says why a message was not taken, or is not known to be. It holds no secret, no address and no character that nobody sees.
-type Fault struct {
+// FaultError says why a message was not taken, or is not known to be. It holds no secret, no address and no character that nobody sees.
+type FaultError struct {
 	Text   string
 	Status int           // of HTTP, or the code of SMTP; 0: there was no answer
 	Wait   time.Duration // the receiver asks not to be told for so long; 0: it asks for nothing
 }
 
-func (f *Fault) Error() string { return f.Text }
+func (f *FaultError) Error() string { return f.Text }
 
 // Teller tells the receivers of a node, by their names.
 type Teller struct {
@@ -186,5 +186,5 @@ func (t *Teller) Tell(ctx context.Context, receiver string, m alerts.Message) (a
 			return r.Tell(ctx, t.May, t.Place.Write(t.Texts(m.Rule), m))
 		}
 	}
-	return alerts.Refused, &Fault{Text: "this node has no receiver of that name"}
+	return alerts.Refused, &FaultError{Text: "this node has no receiver of that name"}
 }

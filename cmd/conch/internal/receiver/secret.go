@@ -34,7 +34,8 @@ func (s source) named() string {
 
 // read returns a secret; "" if none is named, or if there is a fault, which is reported.
 func (v *vault) read(from source) string {
-	text, err := "", error(nil)
+	var text string
+	var err error
 	switch {
 	case from.file != "":
 		text, err = secretfile.Line(from.file)
@@ -82,7 +83,7 @@ func partsOf(address string) []string {
 		return []string{address}
 	}
 	all := []string{address, u.String(), u.RequestURI(), u.Path, u.Scheme + "://" + u.Host}
-	for _, p := range strings.Split(u.EscapedPath(), "/") {
+	for p := range strings.SplitSeq(u.EscapedPath(), "/") {
 		plain, _ := url.PathUnescape(p)
 		all = append(all, p, plain)
 	}

@@ -20,7 +20,7 @@ import (
 // tellsTales are what no error may show: what opens a door alone, in all forms in which others write it.
 func tellsTales() (all []string) {
 	for _, s := range []string{secretPath, secretKey, secretToken, secretSign, secretMail, "SECRETquery0123", "SECRETpassword", "xSECRETx7Zq", "B0SECRET0", "user:SECRETpassword", "\x00conch\x00" + secretMail} {
-		quoted, _ := json.Marshal(s)
+		quoted, _ := json.Marshal(s) //nolint:errchkjson // a text
 		all = append(all, s, url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s), strings.Trim(string(quoted), `"`), base64.StdEncoding.EncodeToString([]byte(s)))
 	}
 	return append(all, "SECRET", "http://", "https://")
@@ -83,7 +83,7 @@ func TestErrorsShowNoSecret(t *testing.T) {
 			"in a path": echo(400, url.PathEscape),
 			"in a page": echo(404, html.EscapeString),
 			"shouted":   echo(404, strings.ToUpper),
-			"in JSON":   echo(422, func(s string) string { b, _ := json.Marshal(s); return strings.ReplaceAll(string(b), "/", `\/`) }),
+			"in JSON":   echo(422, func(s string) string { b, _ := json.Marshal(s); return strings.ReplaceAll(string(b), "/", `\/`) }), //nolint:errchkjson // a text
 			"long":      echo(422, func(s string) string { return strings.Repeat(s, 400) }),
 		} {
 			r := open(t, configOf(t, kind, base))

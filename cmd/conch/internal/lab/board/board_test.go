@@ -166,7 +166,7 @@ func BenchmarkGoals(b *testing.B) {
 	var ctx context.Context
 	for i := range logs {
 		l := &logs[i]
-		ctx, _, l.leader = open(b, l.shape)
+		ctx, _, l.leader = open(b, l.shape) //nolint:fatcontext // each is the benchmark's own
 		if l.begins == nil {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -123,11 +124,7 @@ func loops(n parse.Node) bool {
 	case *parse.WithNode:
 		return loops(n.List) || n.ElseList != nil && loops(n.ElseList)
 	case *parse.ListNode:
-		for _, one := range n.Nodes {
-			if loops(one) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(n.Nodes, loops)
 	}
 	return false
 }

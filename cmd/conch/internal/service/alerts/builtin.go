@@ -29,7 +29,7 @@ func Builtin() []Alert {
 }
 
 // ofLeaders are the alerts about leaders, nodes, transactions, contracts, files and certificates.
-func ofLeaders() []Alert {
+func ofLeaders() []Alert { //nolint:funlen // a table
 	return []Alert{
 		{
 			Name: "ConchNobodyLeads", Severity: critical, For: 30 * time.Second,

@@ -3,7 +3,7 @@ package alerts
 import "time"
 
 // ofParts are the alerts about overlays, logs, jobs and crons.
-func ofParts() []Alert {
+func ofParts() []Alert { //nolint:funlen // a table
 	return []Alert{
 		{
 			Name: "ConchGossipAlone", Severity: warning, For: 5 * time.Minute,

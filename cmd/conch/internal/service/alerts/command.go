@@ -217,7 +217,7 @@ func spanOr(d time.Duration) string {
 }
 
 // listeners says who is told.
-func (a Alert) listeners() string {
+func (a *Alert) listeners() string {
 	if !a.told {
 		return "all"
 	}

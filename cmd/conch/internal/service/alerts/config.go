@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -147,9 +148,7 @@ func (a *Alert) lay(own Alert) {
 	if own.Labels != nil {
 		a.Labels = own.Labels
 	}
-	for key, text := range own.Annotations {
-		a.Annotations[key] = text
-	}
+	maps.Copy(a.Annotations, own.Annotations)
 }
 
 // receiversOf returns the receivers of all sections.
@@ -192,7 +191,7 @@ func (s *Section) Rules() (all []alerts.Rule) {
 }
 
 // hash is of what decides when an alert fires and who is told: a text that is written otherwise is no other alert.
-func (a Alert) hash(notify []string) string {
+func (a *Alert) hash(notify []string) string {
 	text, _ := json.Marshal([]any{a.Name, a.parsed.Text, a.For, a.Keep, a.Severity, a.GroupBy, notify, a.Labels}) //nolint:errchkjson // texts and numbers
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])

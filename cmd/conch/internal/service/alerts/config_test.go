@@ -44,12 +44,11 @@ func warnings(c config.Config) (all []string) {
 }
 
 // find returns an alert by its name.
-func find(s *Section, name string) (Alert, bool) {
-	at := slices.IndexFunc(s.all, func(a Alert) bool { return a.Name == name })
-	if at < 0 {
-		return Alert{}, false
+func find(s *Section, name string) (a Alert) {
+	if at := slices.IndexFunc(s.all, func(a Alert) bool { return a.Name == name }); at >= 0 {
+		a = s.all[at]
 	}
-	return s.all[at], true
+	return a
 }
 
 // seeds are the two alerts of the seed, word for word (F9).
@@ -76,8 +75,8 @@ func TestTheSeedsAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := config.Of[*Section](c)
-	first, _ := find(s, "no_scheduler_leader")
-	second, _ := find(s, "frequent_failovers")
+	first := find(s, "no_scheduler_leader")
+	second := find(s, "frequent_failovers")
 	if first.For != 30*time.Second || first.Severity != "critical" || first.parsed.Text != `sum(conch_is_leader{scope="scheduler"}) == 0` || !reflect.DeepEqual(first.Notify, []string{"pagerduty"}) {
 		t.Errorf("the first alert is %+v", first)
 	}
@@ -140,10 +139,10 @@ condition = "max by (queue) (conch_schedule_oldest_ready_seconds) > 3600"
 	if leads := rules["ConchNobodyLeads"]; leads.For != time.Minute || leads.Severity != "critical" || !slices.Equal(leads.Notify, []string{"pagerduty"}) {
 		t.Errorf("a built-in alert with other settings is %+v", leads)
 	}
-	if a, _ := find(s, "ConchNobodyLeads"); a.Annotations["runbook"] == "" || a.Annotations["summary"] == "" || !a.builtin {
+	if a := find(s, "ConchNobodyLeads"); a.Annotations["runbook"] == "" || a.Annotations["summary"] == "" || !a.builtin {
 		t.Errorf("a built-in alert with another annotation is %+v", a)
 	}
-	if a, _ := find(s, "ConchJobsWait"); a.builtin || a.For != 0 || a.Severity != "warning" || a.Annotations != nil {
+	if a := find(s, "ConchJobsWait"); a.builtin || a.For != 0 || a.Severity != "warning" || a.Annotations != nil {
 		t.Errorf("a built-in alert with another condition is %+v, want nothing of the built-in one left", a)
 	}
 	if dead := rules["ConchJobsDead"]; !slices.Equal(dead.Notify, []string{"pagerduty", "slack:#ops"}) {

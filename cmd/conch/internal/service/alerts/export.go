@@ -73,7 +73,7 @@ func scalar(text string) string {
 	var out strings.Builder
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a text
+	_ = e.Encode(text) //nolint:errchkjson // a text
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
