@@ -359,6 +359,20 @@ func TestTheTimelineSaysWhyNobodyLed(t *testing.T) {
 	b.until("the keys zoom", "/from=\\d+&to=\\d+/.test(location.hash)")
 }
 
+// F8: before the history was read the timeline says that nothing is known, and not that nobody was without a leader.
+func TestAnUnreadTimelineClaimsNothing(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, "/")
+	n.mu.Lock()
+	n.lost = "/v1/history"
+	n.mu.Unlock()
+	b := open(t, n.URL+"/#/timeline", desk)
+	b.says("The history could not be read")
+	if text := js[string](b, "document.body.innerText"); strings.Contains(text, "was led all the time") || !strings.Contains(text, "Not known: the history could not be read.") {
+		t.Errorf("the page says %q, want that nothing is known", text)
+	}
+}
+
 // drawnColours counts those of some colours that are on the lanes.
 func drawnColours(some string) string {
 	return `(() => {

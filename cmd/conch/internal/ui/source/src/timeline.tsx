@@ -92,6 +92,8 @@ export function Timeline() {
   const longest = gaps.sort((a, b) => without(b.term) - without(a.term)).slice(0, 10)
   const chosen = find(lanes, query.get('sel'))
   const choose = (lane: Lane, term: Term) => set({ sel: `${term.from}@${lane.scope}` })
+  const isRead = !past.value.whole || past.value.from <= at.from // else what is missing below may be there
+  const unread = `Not known: the history ${past.value.fault ? 'could not be read' : 'is being read'}.`
   const look: Look = { from: at.from, to: at.to, hueOf, named: narrow, selected: chosen ? { scope: chosen.lane.scope, from: chosen.term.from } : null }
   return (
     <>
@@ -99,7 +101,7 @@ export function Timeline() {
       <Tools at={at} q={query.get('q') ?? ''} />
       <p class="faint small">{localTime(at.from, true)} – {localTime(at.to, true)}, times of {zone}. {past.value.whole ? '' : 'There are more events than the page draws: what is older is left out. '}{past.value.fault ? <span class="warn">! The history could not be read: {past.value.fault}</span> : null}</p>
       <section class="panel lanes" aria-label="Lanes">
-        {lanes.length === 0 ? <p class="faint">No scope{q ? ' of this name' : ' yet'}.</p> : (
+        {lanes.length === 0 ? <p class="faint">{isRead ? `No scope${q ? ' of this name' : ' yet'}.` : unread}</p> : (
           <>
             <div class="lane-box">
               {narrow ? null : <div class="lane-names">{shown.map((l) => <a key={l.scope} href={link('leaders/s', { scope: l.scope })}><Name of={l.scope} most={24} /></a>)}</div>}
@@ -113,7 +115,7 @@ export function Timeline() {
       </section>
       {chosen ? <Chosen lane={chosen.lane} term={chosen.term} every={every} /> : null}
       <h2>Longest times without a leader in view</h2>
-      {longest.length === 0 ? <p class="panel faint">None: each scope was led all the time that is drawn here.</p> : <Longest list={longest} choose={choose} />}
+      {longest.length === 0 ? <p class="panel faint">{isRead ? 'None: each scope was led all the time that is drawn here.' : unread}</p> : <Longest list={longest} choose={choose} />}
     </>
   )
 }
