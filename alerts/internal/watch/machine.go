@@ -90,6 +90,7 @@ type Machine struct {
 	reports   bool
 	reported  time.Duration // the last one began
 	fails     int
+	missedAt  time.Duration // the last of them
 	nodes     []string
 	cries     uint64
 	evaluated uint64
@@ -158,7 +159,7 @@ func (m *Machine) Step(now Now, in Input) (out Out) {
 // missed notes that the database has not answered, and tells it if that goes on for long. A report that has taken far too long says nothing: this process
 // has stood still, and not the database.
 func (m *Machine) missed() {
-	m.reports, m.report = false, m.now.Boot+again
+	m.reports, m.report, m.missedAt = false, m.now.Boot+again, m.now.Boot
 	if m.fails++; m.now.Boot-m.reported > 3*Answers {
 		m.fails = 0
 	}
@@ -185,6 +186,14 @@ func (m *Machine) isIdle() bool {
 	return m.now.Boot-m.asked <= 2*m.cfg.Interval && m.now.Boot-m.moved >= m.cfg.Idle
 }
 
+// isSure reports whether what the node tells was so moments ago. It is not while the process has just stood still: then the next report says.
+func (m *Machine) isSure(c *cry) bool {
+	if c == m.idle {
+		return m.isIdle()
+	}
+	return m.now.Boot-m.missedAt <= 3*Answers
+}
+
 // cry begins to tell something. Texts are told by some nodes alone.
 func (m *Machine) cry(name string, texts bool) *cry {
 	c := &cry{since: m.now.Wall, tells: map[string]*tell{}}
@@ -204,7 +213,7 @@ func (m *Machine) cry(name string, texts bool) *cry {
 // plan sends what is due, one message a receiver at a time.
 func (m *Machine) plan(out *Out) {
 	for _, c := range []*cry{m.away, m.idle} {
-		if c == nil {
+		if c == nil || !m.isSure(c) {
 			continue
 		}
 		for _, to := range slices.Sorted(maps.Keys(c.tells)) {
@@ -253,7 +262,7 @@ func (m *Machine) Due() time.Duration {
 		due = min(due, at)
 	}
 	for _, c := range []*cry{m.away, m.idle} {
-		if c == nil {
+		if c == nil || !m.isSure(c) {
 			continue
 		}
 		for to, t := range c.tells {

@@ -182,3 +182,22 @@ func TestNobodyEvaluates(t *testing.T) {
 	s.pass(30*time.Minute, true)
 	s.told()
 }
+
+// A node that has told that something is wrong, stood still for hours and goes on, does not say so again before it knows whether it is so.
+func TestANodeThatStoodStillAsksFirst(t *testing.T) {
+	t.Parallel()
+	s := newSentry(t, "node-1")
+	s.away = true
+	s.pass(time.Minute, false)
+	s.told("chat "+core.AwayRule, "pager "+core.AwayRule)
+	s.now, s.away = s.now+2*time.Hour, false
+	s.step(watch.Tick{})
+	s.told()
+
+	s = newSentry(t, "node-1")
+	s.pass(50*time.Second, false)
+	s.told("am "+core.IdleRule, "chat "+core.IdleRule, "pager "+core.IdleRule)
+	s.now, s.evaluated = s.now+2*time.Hour, 100
+	s.step(watch.Tick{})
+	s.told()
+}
