@@ -12,10 +12,10 @@ import (
 	"github.com/conchhq/conch/internal/name"
 )
 
-// Timeout is how long a receiver may take for its answer. The lease of who leads must be longer, by its margin and a heartbeat: see [DefaultHold].
+// Timeout is how long a receiver may take for its answer. The lease under which alerts are evaluated must be longer, by its margin and a heartbeat: see [DefaultHold].
 const Timeout = core.Timeout
 
-// DefaultHold is the lease of who evaluates.
+// DefaultHold is the lease under which alerts are evaluated.
 const DefaultHold = 15 * time.Second
 
 // MostName is how many bytes the names of clusters, rules and receivers have at most: of two of them is a key made, of which receivers take 255.
@@ -27,7 +27,7 @@ type Config struct {
 	Node      string        // this process
 	Hash      string        // of all rules and receivers, with what the wing does not know of them
 	Interval  time.Duration // between two evaluations, and two reports (default 15 s)
-	Hold      time.Duration // the lease of who evaluates (default 15 s)
+	Hold      time.Duration // the lease under which alerts are evaluated (default 15 s)
 	Lease     time.Duration // of the other leaders of this node: twice as long, and 30 s at least, the database may be away before a node says so (default 3 s)
 	Keep      time.Duration // for how long samples are kept: the longest range of a rule and 5 minutes (default 15 minutes)
 	Rules     []Rule

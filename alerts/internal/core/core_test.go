@@ -344,7 +344,7 @@ func TestLevel(t *testing.T) {
 	d.told("am disk over")
 }
 
-// A key is the group's, whoever tells of it and whenever.
+// A key is the group's, whichever leader tells of it and whenever.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	r := rule("disk", "pager")

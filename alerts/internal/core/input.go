@@ -120,7 +120,7 @@ type Telling struct {
 
 // Evaluation is the last one.
 type Evaluation struct {
-	N        uint64 // rises with each: whoever sees that it rises knows that somebody evaluates
+	N        uint64 // rises with each: a node that sees it rise knows that somebody evaluates
 	At       time.Time
 	Node     string
 	Troubles map[string]Trouble   // of rules, by name

@@ -5,7 +5,7 @@
 //	body := writer.WriteBody(set, values)
 //	row, err := reader.ReadBody(body)
 //
-// Whoever may write a row of the database may write any bytes, so a reader takes nothing without a limit.
+// A role that may write a row of the database may write any bytes, so a reader takes nothing without a limit.
 package sample
 
 import "errors"
