@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -63,7 +62,7 @@ Give it the flags that the node is started with.`,
 				k.Remark(cfg, time.Now(), func(key, text string) { warnings = append(warnings, cfg.Fault(key, text)) })
 			}
 		}
-		return a.printFaults(src.Path, config.InOrder(list), warnings)
+		return a.PrintFaults(src.Path, src.Path, config.InOrder(list), warnings)
 	})
 	return cmd
 }
@@ -82,22 +81,23 @@ func faultsOf(cfg config.Config, err error, known ...config.Fault) (found []conf
 	})
 }
 
-// printFaults leaves it to Main to report what could not be written.
-func (a *app) printFaults(path string, found, warnings []config.Fault) (err error) {
+// PrintFaults prints what is wrong with a file or a part of it, of which what is the name. It leaves it to Main to report what could not be
+// written. Its error is one of usage if there is a fault.
+func (s *Shell) PrintFaults(what, path string, found, warnings []config.Fault) (err error) {
 	if len(found) > 0 {
-		err = usage{fmt.Errorf("%s has %d fault%s", path, len(found), plural(len(found)))}
+		err = Usagef("%s has %d fault%s", what, len(found), plural(len(found)))
 	}
-	if a.JSON {
-		return errors.Join(a.Document(map[string]any{"ok": len(found) == 0, "file": path, "faults": found, "warnings": warnings}), err)
+	if s.JSON {
+		return errors.Join(s.Document(map[string]any{"ok": len(found) == 0, "file": path, "faults": found, "warnings": warnings}), err)
 	}
 	for _, f := range warnings {
-		_ = a.Line("%s: warning: %s", path, f)
+		_ = s.Line("%s: warning: %s", path, f)
 	}
 	for _, f := range found {
-		_ = a.Line("%s: %s", path, f)
+		_ = s.Line("%s: %s", path, f)
 	}
 	if err == nil {
-		return a.Line("%s: ok", path)
+		return s.Line("%s: ok", path)
 	}
 	return err
 }

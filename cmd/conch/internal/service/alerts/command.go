@@ -108,7 +108,7 @@ It ends with 2 if there is a fault, as the node that starts with the file would.
 				return err
 			}
 			faults, warnings := a.judge(c, faults)
-			return a.print(path, config.InOrder(faults), config.InOrder(warnings))
+			return a.PrintFaults("the section of alerts in "+path, path, config.InOrder(faults), config.InOrder(warnings))
 		})(cmd, args)
 	}
 	return cmd
@@ -137,25 +137,6 @@ func (a *shell) judge(c config.Config, read []config.Fault) (faults, warnings []
 		}
 	}
 	return faults, warnings
-}
-
-func (a *shell) print(path string, faults, warnings []config.Fault) (err error) {
-	if len(faults) > 0 {
-		err = cli.Usagef("the alerts of %s have %d fault%s", path, len(faults), map[bool]string{false: "s"}[len(faults) == 1])
-	}
-	if a.JSON {
-		return errors.Join(a.Document(map[string]any{"ok": len(faults) == 0, "file": path, "faults": faults, "warnings": warnings}), err)
-	}
-	for _, f := range warnings {
-		_ = a.Line("%s: warning: %s", path, f)
-	}
-	for _, f := range faults {
-		_ = a.Line("%s: %s", path, f)
-	}
-	if err == nil {
-		return a.Line("%s: ok", path)
-	}
-	return err
 }
 
 // listed is an alert as conch alerts list prints it.

@@ -52,7 +52,7 @@ func TestCheckOfAFile(t *testing.T) {
 	}
 	path = fileOf(t, base+seeds)
 	out, err = runs(t, false, "check", path)
-	if err == nil || !strings.Contains(err.Error(), "have 2 faults") || !strings.Contains(out, path+`: line 11, alerts[0].notify[0]: alert "no_scheduler_leader": there is no [[notify]] with the name "pagerduty": there is none`) {
+	if err == nil || !strings.Contains(err.Error(), "has 2 faults") || !strings.Contains(out, path+`: line 11, alerts[0].notify[0]: alert "no_scheduler_leader": there is no [[notify]] with the name "pagerduty": there is none`) {
 		t.Errorf("got %v and\n%s", err, out)
 	}
 	out, err = runs(t, true, "check", path)
