@@ -28,6 +28,7 @@ func TestANodeCannotUseUpTheEpochs(t *testing.T) {
 		{"the last epoch", `UPDATE conch.leadership SET epoch = 9223372036854775807`, false},
 		{"a leap over a timeline that is none", `UPDATE conch.leadership SET epoch = epoch + 2000000, timeline = 9223372036854775807`, false},
 		{"a timeline by which a bid would overflow", `UPDATE conch.leadership SET timeline = -9223372036854775807`, false},
+		{"a timeline beyond the last", `UPDATE conch.leadership SET timeline = 4294967296`, false},
 		{"a term that begins never", `UPDATE conch.leadership SET acquired_at = 'infinity'`, false},
 		{"a term that has always been over", `UPDATE conch.leadership SET parted_at = '-infinity'`, false},
 		{"a new scope at the last epoch", `INSERT INTO conch.leadership SELECT 'new', lock_key, 9223372036854775807, term, holder, lease_ms, hold_ms, released,

@@ -152,6 +152,14 @@ BEGIN
             MESSAGE = 'others have taken this process for dead, for the lock on its process key was free',
             HINT = 'Open a new session. Did something end or reset this one, such as pg_advisory_unlock_all or a pooler?';
     END IF;
+    -- While no standby is connected that could confirm a bid, each would use up an epoch in vain, so
+    -- the answer is empty. A role without pg_read_all_stats sees that a standby is there, not its state.
+    IF current_setting('synchronous_standby_names') <> '' THEN
+        PERFORM FROM pg_stat_get_wal_senders() w WHERE w.sync_state IS NULL OR w.sync_state <> 'async';
+        IF NOT FOUND THEN
+            RETURN;
+        END IF;
+    END IF;
     -- A crash or a failover must not forget a term.
     IF current_setting('synchronous_commit') <> 'remote_apply' THEN
         PERFORM set_config('synchronous_commit', 'on', true);

@@ -240,7 +240,7 @@ func TestTriggersArePutBack(t *testing.T) {
 	}
 	before := triggers()
 	for _, harm := range []string{`DROP TRIGGER %s ON conch.leadership`, `ALTER TABLE conch.leadership DISABLE TRIGGER %s`} {
-		for _, name := range []string{"announce", "guard_epoch", "guard_truncate"} {
+		for _, name := range []string{"announce", "guard_epoch", "guard_rows", "guard_truncate"} {
 			run(t, admin, fmt.Sprintf(harm, name))
 		}
 		found := judge(t, db.URL)

@@ -96,7 +96,7 @@ SELECT coalesce(jsonb_agg('conch.' || relname ORDER BY relname), '[]') FROM pg_c
  WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'conch') AND relkind = 'r' AND relpersistence = 'u'`
 
 const disarmedSQL = `
-SELECT coalesce(jsonb_agg(name), '[]') FROM unnest(ARRAY['announce', 'guard_epoch', 'guard_truncate']) AS name
+SELECT coalesce(jsonb_agg(name), '[]') FROM unnest(ARRAY['announce', 'guard_epoch', 'guard_rows', 'guard_truncate']) AS name
  WHERE NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE n.nspname = 'conch' AND c.relname = 'leadership' AND t.tgname = name AND t.tgenabled IN ('O', 'A'))`
 
