@@ -82,7 +82,7 @@ func (s *Store) insert(ctx context.Context, batch []*request) error {
 	defer cancel()
 	sql, arguments := s.inserts(batch)
 	var write pgx.Batch
-	var said answers
+	said := answers{creator: s.cfg.Creator}
 	write.Queue(pg.Durable)
 	write.Queue(sql, arguments...).Query(said.read)
 	if err := s.db.pools.Commit(ctx, &write); err != nil {
@@ -108,12 +108,14 @@ func (s *Store) inserts(batch []*request) (sql string, arguments []any) {
 
 // answers are those to the statement of a batch, by the IDs of its intents.
 type answers struct {
-	fresh, known map[pending.ID]pending.Intent // stored by it, and before
-	verdicts     map[pending.ID]verdict
+	creator  string
+	fresh    map[pending.ID]time.Time // stored by it, and when
+	known    map[pending.ID]pending.Intent
+	verdicts map[pending.ID]verdict
 }
 
 func (a *answers) read(rows pgx.Rows) error {
-	a.fresh, a.known, a.verdicts = map[pending.ID]pending.Intent{}, map[pending.ID]pending.Intent{}, map[pending.ID]verdict{}
+	a.fresh, a.known, a.verdicts = map[pending.ID]time.Time{}, map[pending.ID]pending.Intent{}, map[pending.ID]verdict{}
 	_, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
 		var asked pgtype.UUID // NULL if the intent is fresh
 		var v verdict
@@ -124,7 +126,7 @@ func (a *answers) read(rows pgx.Rows) error {
 		case asked.Valid:
 			a.known[asked.Bytes] = in
 		default:
-			a.fresh[in.ID] = in
+			a.fresh[in.ID] = in.Created
 		}
 		return struct{}{}, err
 	})
@@ -136,23 +138,33 @@ func (a *answers) give(batch []*request) {
 	type key struct{ account, space, key string }
 	byKey := map[key]pending.Intent{}
 	for _, r := range batch {
-		in, stored := a.fresh[r.in.ID]
+		created, fresh := a.fresh[r.in.ID]
+		in, known := a.known[r.in.ID]
 		at := key{string(r.in.Account), r.in.Space, r.in.Key}
-		if stored && r.in.Key != "" {
-			byKey[at] = in
+		if fresh {
+			in = asStored(r.in, a.creator, created)
+			if in.Key != "" {
+				byKey[at] = in
+			}
+		} else if !known { // of two with the same key in one batch, the first was stored
+			in, known = byKey[at]
 		}
-		if !stored {
-			in, stored = a.known[r.in.ID]
-		}
-		if !stored { // of two with the same key in one batch, the first was stored
-			in, stored = byKey[at]
-		}
-		if r.stored = stored; stored {
+		if r.stored = fresh || known; r.stored {
 			r.in = in
 		} else if v, judged := a.verdicts[r.in.ID]; judged {
 			r.err = v.refusal()
 		}
 	}
+}
+
+// asStored returns an intent as it is read from the row that was made of it.
+func asStored(in pending.Intent, creator string, created time.Time) pending.Intent {
+	in.Creator, in.Created, in.ValidUntil = creator, created, in.ValidUntil.Truncate(time.Microsecond)
+	in.Call.To, in.Call.Data = notNull(in.Call.To), notNull(in.Call.Data)
+	if in.Call.Value == nil {
+		in.Call.Value = new(big.Int)
+	}
+	return in
 }
 
 // confirm waits until every row that can be read is durable: the server may have stopped waiting
@@ -165,7 +177,8 @@ func (s *Store) confirm(ctx context.Context) error {
 	return s.db.pools.Commit(ctx, &write)
 }
 
-// insertIntents returns each new intent after NULL, and for each of the others, after its ID, the intent that was stored before.
+// insertIntents returns of each new intent, after NULL, its ID and when it was created, since its caller knows the rest; and for each of
+// the others, after its ID, the intent that was stored before.
 var (
 	insertIntents = inserting("", "", "")
 	insertWithin  = inserting(reserving, reserved, verdictRows)
@@ -183,9 +196,9 @@ func inserting(reserving, reserved, verdicts string) string {
 		 WHERE (key = '' OR NOT EXISTS (SELECT FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND space = a.space AND idempotency_key = a.key))` + reserved + `
 		 ORDER BY place
 		    ON CONFLICT (chain, account, space, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
-		RETURNING *),
+		RETURNING id, chain, account, seq, version, created_at),
 	told AS (INSERT INTO conch.pending_events (chain, account, intent, version, kind) SELECT chain, account, id, version, 'accepted' FROM fresh ORDER BY seq)
-	SELECT NULL::uuid, ` + noVerdict + intentColumns + ` FROM fresh
+	SELECT NULL::uuid, ` + noVerdict + barely("id", "created_at") + ` FROM fresh
 	 UNION ALL
 	SELECT a.id, ` + noVerdict + `i.* FROM asked a, LATERAL (
 		SELECT ` + intentColumns + ` FROM conch.intents WHERE chain = $1 AND account = a.account AND space = a.space AND idempotency_key = a.key

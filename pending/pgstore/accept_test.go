@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +19,35 @@ import (
 	"github.com/conchhq/conch/pending/pendingtest"
 	"github.com/conchhq/conch/pending/pgstore"
 )
+
+// The first answer is made of what the caller asked, and later ones of the row: they say the same.
+func TestTheFirstAnswerIsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	s := openShelf(t)
+	until := time.Now().Add(time.Hour).Round(0).Truncate(time.Microsecond).Add(999) // the database knows no nanoseconds
+	for key, in := range map[string]pending.Intent{
+		"bare": {},
+		"full": {Call: chain.Call{To: []byte{1}, Data: []byte{2}, Gas: 3, Value: big.NewInt(4)}, Terms: pending.Terms{Speed: chain.Fast, MaxFee: big.NewInt(5)}, LastBlock: 6, ValidUntil: until},
+	} {
+		in.Account, in.Key, in.Space = pendingtest.Account, key, "sp"
+		first, err := s.Accept(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.Accept(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(printed(first), printed(again)) {
+			t.Errorf("%s: got %+v first, want %+v as it is stored", key, printed(first), printed(again))
+		}
+	}
+}
+
+// printed returns all that an intent says, with what is empty and what is nil still apart.
+func printed(in pending.Intent) []any {
+	return []any{in.ID, in.Key, in.Space, in.Token, in.Creator, in.Created.UnixNano(), in.ValidUntil.UnixNano(), fmt.Sprintf("%#v %v %#v %d", in.Call.To, in.Call.Value, in.Call.Data, in.Call.Gas), fmt.Sprint(in.Terms), in.LastBlock}
+}
 
 // together accepts intents with these keys, all of which are asked for before the first answer.
 func (s shelf) together(keys []string) (ids []pending.ID, faults []error) {

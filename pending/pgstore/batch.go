@@ -42,7 +42,7 @@ func (s *Store) acceptAll(ctx context.Context, all []pending.Intent, takes []Res
 		batch[i] = &request{in: in, take: takes[i]}
 	}
 	sql, arguments := s.inserts(batch)
-	var said answers
+	said := answers{creator: s.cfg.Creator}
 	err := s.db.pools.Writers.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		return pg.Confirmed(conn.Conn(), func() error {
 			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {

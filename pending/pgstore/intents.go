@@ -16,6 +16,11 @@ const intentColumns = `id, account, coalesce(idempotency_key, ''), to_account, v
 
 const termColumns = `speed, max_fee, last_block, valid_until`
 
+// barely returns intentColumns of a row that has an ID and a time, and no more to say.
+func barely(id, at string) string {
+	return id + `, ''::bytea, '', ''::bytea, 0::numeric, ''::bytea, 0::bigint, '', '', ` + at + `, '', NULL::text, NULL::numeric, 0::bigint, NULL::timestamptz`
+}
+
 // terms reads termColumns.
 type terms struct {
 	speed *string // nil: normal

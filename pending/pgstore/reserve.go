@@ -90,7 +90,7 @@ func (t *takes) columns() []any {
 
 // The parts of insertIntents that reserve. What the intents take is taken before any is stored, so that a batch which waits for another
 // one's key holds no row that the other one needs; the database refuses the whole if what was taken and what is stored then differ.
-const (
+var (
 	reserving = `
 	judged AS MATERIALIZED (SELECT * FROM conch.pending_reserve($1, $16::uuid[], $17::bytea[], $18::text[], $19::text[], $20::bigint[], $21::int[], $22::text[], $23::numeric[])),`
 	reserved = `
@@ -98,7 +98,7 @@ const (
 	noVerdict   = `'' AS verdict, '' AS what, NULL::numeric AS most, NULL::numeric AS spent, NULL::timestamptz AS at, NULL::timestamptz AS again, `
 	verdictRows = `
 	 UNION ALL
-	SELECT NULL::uuid, j.verdict, j.what, j.most, j.spent, j.at, j.again, j.id, ''::bytea, '', ''::bytea, 0::numeric, ''::bytea, 0::bigint, '', '', j.at, '', NULL::text, NULL::numeric, 0::bigint, NULL::timestamptz FROM judged j
+	SELECT NULL::uuid, j.verdict, j.what, j.most, j.spent, j.at, j.again, ` + barely("j.id", "j.at") + ` FROM judged j
 	 WHERE (SELECT conch.pending_kept((SELECT count(*) FROM judged g WHERE g.verdict = 'granted'),
 	                                 (SELECT count(*) FROM fresh f JOIN pg_catalog.unnest($16::uuid[]) g(id) ON g.id = f.id)))`
 )
