@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/payer"
@@ -49,10 +50,47 @@ func pending(ctx context.Context, cfg Config) (r Report, err error) {
 	if err := a.whileLeading(ctx, &r); err != nil {
 		return r, err
 	}
-	if err := a.failovers(ctx, &r); err != nil {
-		return r, err
+	return r, a.some(ctx, &r, pendingParts[ledParts:])
+}
+
+// part is a part of a bench, which may be measured alone.
+type part struct {
+	name string
+	run  func(*account, context.Context, *Report) error
+}
+
+// ledParts is in how many of pendingParts this process leads; nodes do in the others.
+const ledParts = 5
+
+var pendingParts = []part{
+	{"throughput", (*account).throughput},
+	{"limited", (*account).limited},
+	{"told", (*account).told},
+	{"idle", (*account).idle},
+	{"history", (*account).history},
+	{"failovers", (*account).failovers},
+	{"crowd", (*account).crowd},
+}
+
+// Parts returns the names of the parts of the bench pending, in their order.
+func Parts() (names []string) {
+	for _, p := range pendingParts {
+		names = append(names, p.name)
 	}
-	return r, a.crowd(ctx, &r)
+	return names
+}
+
+// some runs those of some parts that are wanted.
+func (a *account) some(ctx context.Context, r *Report, parts []part) error {
+	for _, p := range parts {
+		if len(a.cfg.Only) > 0 && !slices.Contains(a.cfg.Only, p.name) {
+			continue
+		}
+		if err := p.run(a, ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // whileLeading runs the parts in which this process leads.
@@ -63,12 +101,7 @@ func (a *account) whileLeading(ctx context.Context, r *Report) error {
 		return err
 	}
 	defer stop()
-	for _, part := range []func(context.Context, *Report) error{a.throughput, a.limited, a.told, a.idle, a.history} {
-		if err := part(ctx, r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.some(ctx, r, pendingParts[:ledParts])
 }
 
 // throughput measures conch and the raw node in turn, with intents accepted in advance and with
