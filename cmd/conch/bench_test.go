@@ -178,6 +178,8 @@ func TestBenchUsage(t *testing.T) {
 	conch(t, "bench", "gate", "fence").refused(t, 2, "one name or none")
 	conch(t, "bench", "--lease", "1ms").refused(t, 2, "--lease 1ms is not between")
 	conch(t, "bench", "--json", "--markdown").refused(t, 2, "give one")
+	conch(t, "bench", "pending", "--only", "tolled").refused(t, 2, `no part "tolled"`, "told")
+	conch(t, "bench", "gate", "--only", "told").refused(t, 2, `"bench pending"`)
 	cmd := prepared(t, "bench", "fence")
 	cmd.Env = append(cmd.Env, "CONCH_PG_BIN="+t.TempDir())
 	call(t, cmd).refused(t, 2, "CONCH_PG_BIN", "initdb")

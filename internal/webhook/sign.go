@@ -1,4 +1,4 @@
-// Package webhook signs messages as Standard Webhooks 1.0 says, and has none sent behind a shut gate: for the posts of jobs and for those that tell of transactions and alerts.
+// Package webhook signs messages as Standard Webhooks 1.0 says: those of jobs, of transactions and of alerts. It has none of jobs and alerts sent behind a shut gate.
 package webhook
 
 import (

@@ -48,8 +48,8 @@ const (
 	restPatience = 2 * time.Second  // for the last one
 )
 
-// Run tells the receiver of events until ctx ends, and returns its cause. Each POST connects and sends within an answer of the gate (S16), whose act
-// door is open when Run is called. It ends by itself with an error that wraps [fence.ErrStale] if the token is over, or with the gate's.
+// Run tells the receiver of events until ctx ends, and returns its cause. Each write of a POST is an act of the gate (S15), whose act door is open when
+// Run is called. It ends by itself with an error that wraps [fence.ErrStale] if the token is over, or with the gate's.
 func (d *Deliverer) Run(ctx context.Context, gate *fence.Gate) error {
 	token, err := gate.Require(fence.Act)
 	if err != nil {
@@ -65,7 +65,7 @@ func (d *Deliverer) Run(ctx context.Context, gate *fence.Gate) error {
 		Deliverer: d, gate: gate, token: token, began: time.Now(), end: end, inbox: step.NewInbox[input](woken{}),
 		machine: newMachine(0, at, health, d.receiver.Wants),
 	}
-	transport := newTransport(d.receiver.Local, l.may)
+	transport := newTransport(d.receiver.Local, l.act)
 	defer transport.CloseIdleConnections()
 	l.client = transport
 	err = step.Hear(under, step.Loop[input]{

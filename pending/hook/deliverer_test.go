@@ -116,7 +116,7 @@ func (r *rig) comes() string {
 	}
 }
 
-// S16: once the gate is shut nothing is posted any more, whatever waits.
+// S15: once the gate is shut nothing is posted any more, whatever waits.
 func TestTheGateIsAskedBeforeEachPost(t *testing.T) {
 	t.Parallel()
 	clock := fence.Instant(1)
@@ -157,45 +157,85 @@ func until(t *testing.T, gate *fence.Gate) {
 	}
 }
 
-// S16: what is not sent within an answer of the gate is not sent by it: here the receiver accepts a connection, and then says nothing of TLS
-// until another leads.
-func TestWhatTheGateEndsIsNotSent(t *testing.T) {
-	t.Parallel()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+// stuck is a connection whose receiver does not read.
+type stuck struct {
+	net.Conn
+
+	began chan struct{}
+}
+
+func (s stuck) Write(b []byte) (int, error) {
+	s.began <- struct{}{}
+	return s.Conn.Write(b)
+}
+
+// stucks returns the loop of a deliverer whose first connection is stuck, and that connection's other end.
+func stucks(t *testing.T, gate *fence.Gate, url string) (l *loop, first stuck, there net.Conn) {
+	t.Helper()
+	token, err := gate.Require(fence.Act)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	connected := make(chan net.Conn, 10)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			connected <- c
+	l = &loop{Deliverer: &Deliverer{receiver: Receiver{URL: url, Body: func(*Event) []byte { return []byte("{}") }}}, gate: gate, token: token}
+	here, there := net.Pipe()
+	first = stuck{here, make(chan struct{}, 1)}
+	transport, one := newTransport(true, l.act), sync.Once{}
+	connect := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (c net.Conn, err error) {
+		if one.Do(func() { c = acting{first, l.act} }); c != nil {
+			return c, nil
 		}
-	}()
-	gate, latch := fence.New("webhooks", nil)
-	latch.Open(fence.Token{Scope: "webhooks", Epoch: 1, Term: fence.Term{1}}, 0, fence.Boottime().Add(200*time.Millisecond))
-	r := newRigAt(t, gate, "https://"+l.Addr().String())
-	r.store.adds(1)
-	r.d.Wake()
+		return connect(ctx, network, address)
+	}
+	l.client = transport
+	t.Cleanup(transport.CloseIdleConnections)
+	t.Cleanup(func() { _ = there.Close() })
+	return l, first, there
+}
+
+// S15: a POST is an act until its last byte has left, also what of it fits in a buffer: a handover waits for it, and cuts it off.
+func TestAWriteIsAnAct(t *testing.T) {
+	t.Parallel()
+	gate, latch := fence.New("webhooks", func() fence.Instant { return 1 })
+	latch.Open(fence.Token{Scope: "webhooks", Epoch: 1, Term: fence.Term{1}}, 0, fence.Instant(time.Hour))
+	l, first, there := stucks(t, gate, "http://127.0.0.1/")
+	sent := make(chan error, 1)
+	go func() { sent <- l.send(t.Context(), &Event{}) }()
+	<-first.began
+	if n := latch.Acts(); n != 1 {
+		t.Errorf("%d acts are under way, want the write", n)
+	}
+	latch.Shut(errors.New("over"))
+	drain, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	if err := latch.Drain(drain); err != nil {
+		t.Fatalf("the handover waits for the write: %v", err)
+	}
+	_ = there.SetReadDeadline(time.Now().Add(patient))
+	if n, err := there.Read(make([]byte, 1000)); n > 0 {
+		t.Errorf("%d bytes are sent after the handover, %v", n, err)
+	}
 	var shut *fence.ShutError
-	if err := r.ends(r.ended); !errors.As(err, &shut) {
-		t.Errorf("it ends with %v, want that the gate is shut", err)
-	}
-	for _, n := range r.store.notes {
-		if len(n.Park) > 0 || n.Place.UpTo > 0 {
-			t.Errorf("noted %+v of what was not sent", n)
-		}
-	}
-	for len(connected) > 0 {
-		_ = (<-connected).Close()
+	if err := <-sent; !errors.As(err, &shut) {
+		t.Errorf("got %v, want that the gate is shut", err)
 	}
 }
 
-// S16: a gate that is shut while a connection is made sends nothing over it.
+// A write that outlives an answer of the gate is cut off, and the event is told again while the gate is open.
+func TestWhatIsCutIsToldAgain(t *testing.T) {
+	t.Parallel()
+	gate, latch := fence.New("webhooks", func() fence.Instant { return 1 }) // answers end, and the gate stays open
+	latch.Open(fence.Token{Scope: "webhooks", Epoch: 1, Term: fence.Term{1}}, 0, 1+fence.Instant(300*time.Millisecond))
+	came := make(chan struct{}, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { came <- struct{}{} }))
+	t.Cleanup(server.Close)
+	l, first, _ := stucks(t, gate, server.URL)
+	if err := l.send(t.Context(), &Event{}); err != nil || len(came) != 1 || len(first.began) != 1 {
+		t.Errorf("got %v, and it came %d times; want once, after the first connection was stuck", err, len(came))
+	}
+}
+
+// S15: a gate that is shut while a connection is made sends nothing over it.
 func TestAGateThatShutsOverAConnection(t *testing.T) {
 	t.Parallel()
 	gate, latch := fence.New("webhooks", func() fence.Instant { return 1 })
@@ -221,7 +261,7 @@ func TestAGateThatShutsOverAConnection(t *testing.T) {
 	}()
 	d := &Deliverer{receiver: Receiver{URL: "http://" + listener.Addr().String(), Body: func(*Event) []byte { return []byte("{}") }}}
 	l := &loop{Deliverer: d, gate: gate, token: token}
-	transport := newTransport(true, l.may)
+	transport := newTransport(true, l.act)
 	connect := transport.DialContext
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := connect(ctx, network, address)

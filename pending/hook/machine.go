@@ -67,7 +67,8 @@ type machine struct {
 	known   ranges         // IDs above it that were
 	open    map[int64]bool // events in memory that are neither confirmed nor stored
 	lines   map[pending.ID]*line
-	ready   []pending.ID // lines that can be told of, the longest wait first
+	hasty   []pending.ID // lines that can be told of and have an end, the longest wait first
+	ready   []pending.ID // the others that can be, likewise
 	posting int
 	waits   int // in memory of those that wait in the store
 
@@ -100,7 +101,8 @@ type line struct {
 	busy     bool // the first is posted
 	unstored int  // what became of so many is not stored yet
 	leaving  bool // what comes has to be stored: an earlier one waits there
-	queued   bool // it is in ready
+	queued   bool // it is in ready, or in hasty
+	hasty    bool // then in hasty
 }
 
 type item struct {
@@ -164,7 +166,7 @@ func (m *machine) Due() (at time.Duration, is bool) {
 		}
 		at = max(at, m.turnFrom())
 	}
-	if m.ails() && m.posting == 0 && len(m.ready) > 0 {
+	if m.ails() && m.posting == 0 && len(m.ready)+len(m.hasty) > 0 {
 		at = min(at, m.probeAt)
 	}
 	return at, at != never

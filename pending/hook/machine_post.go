@@ -8,10 +8,14 @@ import (
 
 // nextPost returns what is posted next, if there is a place for it. A receiver that ails gets one at a time, of another intent each time.
 func (m *machine) nextPost() (p post, is bool) {
-	for len(m.ready) > 0 && m.posting < Places && (!m.ails() || m.posting == 0 && m.now >= m.probeAt) {
-		id := m.ready[0]
+	for len(m.ready)+len(m.hasty) > 0 && m.posting < Places && (!m.ails() || m.posting == 0 && m.now >= m.probeAt) {
+		from := &m.ready
+		if len(m.hasty) > 0 {
+			from = &m.hasty
+		}
+		id := (*from)[0]
 		l := m.lines[id]
-		m.ready, l.queued = m.ready[1:], false
+		*from, l.queued = (*from)[1:], false
 		if l.unstored > 0 || len(l.items) == 0 { // since it was put there; it comes again, if anything is left of it
 			m.offer(id, l)
 			continue

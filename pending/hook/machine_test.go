@@ -108,3 +108,29 @@ func TestAWaitReadDuringARefusal(t *testing.T) {
 		t.Errorf("%+v is told, before the event 1", acts[i])
 	}
 }
+
+// A receiver that ails is probed with each intent in turn: also if one of them has an end, which it will never take.
+func TestAnEndIsNotProbedAlone(t *testing.T) {
+	t.Parallel()
+	now := time.Second
+	m := newMachine(now, Place{}, Health{Failures: ailing, For: time.Minute}, func(*Event) bool { return true })
+	m.Step(now, tick{})
+	poison, other := pending.ID{1}, pending.ID{2}
+	probed := []pending.ID{}
+	acts := m.Step(now, turned{Settled: 2, Events: []Event{
+		{ID: 1, Event: pending.Event{Intent: poison, Kind: pending.ToldFinal}}, {ID: 2, Event: pending.Event{Intent: other, Kind: pending.ToldAccepted}},
+	}})
+	for range 2 {
+		for _, a := range acts {
+			if p, is := a.(post); is {
+				probed = append(probed, p.event.Intent)
+				m.Step(now, answered{intent: p.event.Intent, why: "no"})
+			}
+		}
+		now = m.probeAt
+		acts = m.Step(now, tick{})
+	}
+	if !slices.Equal(probed, []pending.ID{poison, other}) {
+		t.Errorf("%v are probed, want %v and %v", probed, poison, other)
+	}
+}

@@ -133,16 +133,30 @@ func (m *machine) line(id pending.ID) *line {
 	return l
 }
 
-// offer puts a line among those that are told of, or forgets it if nothing is left of it.
+// offer puts a line among those that are told of, or forgets it if nothing is left of it. One that has an end is told of before the others, with what is
+// before that end: a block brings ends together with as much that backends wait for less.
 func (m *machine) offer(id pending.ID, l *line) {
+	hasty := !m.ails() && slices.ContainsFunc(l.items, (*item).isEnd)
 	switch {
-	case l.busy || l.unstored > 0 || l.queued:
+	case l.busy || l.unstored > 0 || l.queued && (l.hasty || !hasty):
 	case len(l.items) == 0:
 		delete(m.lines, id) // which is in the store, if it is leaving
 	default:
-		l.queued, l.leaving = true, false
-		m.ready = append(m.ready, id)
+		if l.queued {
+			i := slices.Index(m.ready, id)
+			m.ready = slices.Delete(m.ready, i, i+1)
+		}
+		if l.queued, l.hasty, l.leaving = true, hasty, false; hasty {
+			m.hasty = append(m.hasty, id)
+		} else {
+			m.ready = append(m.ready, id)
+		}
 	}
+}
+
+// isEnd reports whether it says that its intent has ended, or that it has not any more, and was not refused before.
+func (it *item) isEnd() bool {
+	return !it.waits && (it.Kind == pending.ToldFinal || it.Kind == pending.ToldRejected || it.Kind == pending.ToldRewound)
 }
 
 // isDead reports whether a new event is too old for a receiver that has long refused everything.

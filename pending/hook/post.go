@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -21,86 +20,71 @@ const (
 	mostRead  = 16 << 10         // and that are read, so that the connection serves again
 )
 
-// newTransport returns what posts to a receiver, while it may. It uses no proxy, which would connect where nobody looks, and follows no redirect.
-func newTransport(local bool, may func() error) *http.Transport {
+// newTransport returns what posts to a receiver, each write as an act. It uses no proxy, which would connect where nobody looks, and follows no redirect.
+func newTransport(local bool, act func(write func(context.Context) error) error) *http.Transport {
 	dialer := &net.Dialer{Timeout: patience}
 	if !local {
 		dialer.Control = checkAddress
 	}
-	return webhook.Guard(&http.Transport{
-		DialContext: dialer.DialContext, MaxConnsPerHost: Places, MaxIdleConnsPerHost: Places, IdleConnTimeout: time.Minute,
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return acting{c, act}, nil
+		},
+		MaxConnsPerHost: Places, MaxIdleConnsPerHost: Places, IdleConnTimeout: time.Minute,
 		TLSHandshakeTimeout: patience, MaxResponseHeaderBytes: 32 << 10,
-	}, may)
+	}
 }
 
-// errCut ends a POST that was not sent within an answer of the gate.
+// errCut ends a write that outlives an answer of the gate.
 var errCut = errors.New("the gate's answer ended before the event was sent")
 
-// send tells the receiver of an event, and returns nil if it has confirmed it. It asks the gate as often as a slow connection outlives an
-// answer. Its error is the gate's if that refuses.
+// acting is a connection each of whose writes is an act. The library has a request written by a goroutine of its own, and says that it is written before
+// the last of it leaves: so nothing else knows when it does.
+type acting struct {
+	net.Conn
+
+	act func(write func(context.Context) error) error
+}
+
+// Write implements net.Conn.
+func (a acting) Write(b []byte) (n int, err error) {
+	err = a.act(func(answer context.Context) (err error) {
+		end := context.AfterFunc(answer, func() { _ = a.SetWriteDeadline(time.Unix(1, 0)) })
+		if n, err = a.Conn.Write(b); !end() {
+			return errCut // the connection writes no more
+		}
+		return err
+	})
+	return n, err
+}
+
+// act has something written, while the gate is open and until its answer ends.
+func (l *loop) act(write func(context.Context) error) error {
+	return l.gate.Do(context.Background(), fence.Act, 0, func(answer context.Context, token fence.Token) error {
+		if token.Term != l.token.Term {
+			return fence.ErrStale
+		}
+		return write(answer)
+	})
+}
+
+// send tells the receiver of an event, and returns nil if it has confirmed it. It tells it again as often as a slow connection outlives an answer of the
+// gate. Its error wraps the gate's if that refuses.
 func (l *loop) send(ctx context.Context, e *Event) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		said, err := l.begin(ctx, e)
-		switch {
-		case err == nil:
-			return <-said
-		case !errors.Is(err, errCut):
+		if _, err := l.gate.Require(fence.Act); err != nil {
+			return err // before it connects
+		}
+		if err := l.post(ctx, e); !errors.Is(err, errCut) || ctx.Err() != nil {
 			return err
-		case ctx.Err() != nil:
-			return fmt.Errorf("no answer: %w", context.Cause(ctx))
 		}
 	}
-}
-
-// begin connects and sends within an answer of the gate: when that ends before all is sent, so does the POST. It returns once the event is
-// sent, since nothing happens by waiting: said gets what the receiver makes of it.
-func (l *loop) begin(ctx context.Context, e *Event) (said chan error, err error) {
-	said = make(chan error, 1)
-	err = l.gate.Do(ctx, fence.Act, 0, func(answer context.Context, token fence.Token) error {
-		if token.Term != l.token.Term {
-			return fence.ErrStale
-		}
-		posting, cut := context.WithCancelCause(ctx)
-		sent := make(chan struct{}, 1)
-		traced := httptrace.WithClientTrace(posting, &httptrace.ClientTrace{WroteRequest: func(how httptrace.WroteRequestInfo) {
-			if how.Err == nil {
-				select {
-				case sent <- struct{}{}:
-				default:
-				}
-			}
-		}})
-		go func() {
-			defer cut(nil)
-			said <- l.post(traced, e)
-		}()
-		select {
-		case <-sent:
-			return nil
-		case err := <-said:
-			said <- err
-			return nil
-		case <-answer.Done():
-		}
-		cut(errCut)
-		err := <-said
-		if said <- err; len(sent) > 0 || err == nil { // it was sent meanwhile
-			return nil
-		}
-		return errCut
-	})
-	return said, err
-}
-
-// may asks the gate once more.
-func (l *loop) may() error {
-	token, err := l.gate.Require(fence.Act)
-	if err == nil && token.Term != l.token.Term {
-		err = fence.ErrStale
-	}
-	return err
 }
 
 // post posts an event, and returns nil if the receiver has confirmed it: with a status of 2xx.

@@ -99,13 +99,13 @@ var (
 	verdictRows = `
 	 UNION ALL
 	SELECT NULL::uuid, j.verdict, j.what, j.most, j.spent, j.at, j.again, ` + barely("j.id", "j.at") + ` FROM judged j
-	 WHERE (SELECT conch.pending_kept((SELECT count(*) FROM judged g WHERE g.verdict = 'granted'),
+	 WHERE j.verdict <> 'granted' AND (SELECT conch.pending_kept((SELECT count(*) FROM judged g WHERE g.verdict = 'granted'),
 	                                 (SELECT count(*) FROM fresh f JOIN pg_catalog.unnest($16::uuid[]) g(id) ON g.id = f.id)))`
 )
 
-// verdict is what the database says of an intent with a reservation.
+// verdict is what the database says of an intent with a reservation that is not granted.
 type verdict struct {
-	word        string // granted, over, known or changed; empty: the row is an intent
+	word        string // over, known or changed; empty: the row is an intent
 	what        string
 	most, spent pgtype.Numeric
 	at, again   *time.Time

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -94,17 +95,42 @@ func over(err error) *pgstore.LimitError {
 	return e
 }
 
-// race is what callers of two nodes got who ask at once, of a policy each for a day's value, a minute's count and a transaction's value.
+// race is what callers of two nodes got who ask at once, of policies for a day's value, for a minute's count and for a transaction's value.
 type race struct {
 	*treasury
 
-	counted pgstore.Policy
-	latest  atomic.Pointer[pgstore.Policy] // the last policy for a transaction's value that was surely written before it was read
+	days, minutes []*limited
+	latest        atomic.Pointer[pgstore.Policy] // the last policy for a transaction's value that was surely written before it was read
+	change        chan struct{}                  // it is to be written again
 
-	asked, accepted, value, coins, many, late atomic.Int64
+	asked, accepted, late atomic.Int64
 
 	mu     sync.Mutex
 	doubts map[string]*doubt // by kind
+}
+
+// limited is a policy with limits that callers race to, and then to those of the next one.
+type limited struct {
+	pgstore.Policy
+
+	value, coins, many atomic.Int64 // accepted
+	over               atomic.Bool  // somebody was refused
+}
+
+// limit makes so many policies with the same limits.
+func (r *race) limit(token string, n int, limits ...pgstore.Take) (all []*limited) {
+	for i := range n {
+		at := &limited{Policy: pgstore.Policy{Token: fmt.Sprint(token, "/", i), Chain: "evm:1", Rules: []byte(`{}`), Limits: limits}}
+		err := r.own.SetPolicy(r.t.Context(), at.Policy)
+		if err == nil {
+			at.Policy, err = r.own.Policy(r.t.Context(), at.Token, "evm:1")
+		}
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		all = append(all, at)
+	}
+	return all
 }
 
 // doubt is what callers get instead of an answer: their intents may be stored, or not.
@@ -138,8 +164,9 @@ func (r *race) doubt(err error, hasty, silent bool) {
 }
 
 const (
-	aDay    = 1000 // of value; half of it in coins
-	aMinute = 50   // intents
+	aDay    = 1000 // of value, up to 3 an intent; half of it in coins
+	aMinute = 500  // intents
+	callers = 500
 )
 
 // write gives the token each a policy under which a transaction has so much value at most. Among so many callers it may have no answer in time.
@@ -187,10 +214,17 @@ func (r *race) from(node int, key string, hasty time.Duration, by pgstore.Policy
 	}
 }
 
-// run asks so often, under one policy after the other.
+// run asks so often, of one policy after the other until each is used up.
 func (r *race) run(caller, asks int) {
 	dice := rand.New(rand.NewPCG(7, uint64(caller)))
-	by := *r.latest.Load()
+	by, days, minutes := *r.latest.Load(), r.days, r.minutes
+	next := func(all []*limited, err error) []*limited {
+		if over(err) == nil {
+			return all
+		}
+		all[0].over.Store(true)
+		return all[min(1, len(all)-1):]
+	}
 	for n := range asks {
 		node, key, v, hasty := (caller+n)%2, fmt.Sprint(caller, "/", n), int64(1+dice.IntN(3)), time.Duration(0)
 		if dice.IntN(10) == 0 {
@@ -199,15 +233,25 @@ func (r *race) run(caller, asks int) {
 		switch n % 4 {
 		case 0, 1:
 			c := int64(dice.IntN(2))
-			if r.from(node, key, hasty, r.by, v, of(pgstore.OfValue, v), of("0xc0", c)) == nil {
-				r.value.Add(v)
-				r.coins.Add(c)
+			err := r.from(node, key, hasty, days[0].Policy, v, of(pgstore.OfValue, v), of("0xc0", c))
+			if err == nil {
+				days[0].value.Add(v)
+				days[0].coins.Add(c)
 			}
+			days = next(days, err)
 		case 2: // nobody is hasty: what is refused in one minute might be stored in the next
-			if r.from(node, key, 0, r.counted, v, of(pgstore.OfCount, 1)) == nil {
-				r.many.Add(1)
+			err := r.from(node, key, 0, minutes[0].Policy, v, of(pgstore.OfCount, 1))
+			if err == nil {
+				minutes[0].many.Add(1)
 			}
+			minutes = next(minutes, err)
 		case 3: // as a node does that has read the policy a while ago
+			if dice.IntN(64) == 0 {
+				select {
+				case r.change <- struct{}{}:
+				default:
+				}
+			}
 			written := r.latest.Load().Version
 			switch err := r.from(node, key, hasty, by, v); {
 			case err == nil && by.Version < written:
@@ -221,22 +265,17 @@ func (r *race) run(caller, asks int) {
 
 // Rule reserve-with-accept (C4.7): whatever callers of two nodes ask for at once, no limit of a day or a minute is exceeded by one unit, what is
 // spent is what was accepted, and nothing is accepted by a policy that has changed before. Callers who give up, and those whom a statement
-// leaves without an answer, ask again under the same key: each has one intent in the end, or a refusal. CONCH_ACCEPTS says how many ask.
+// leaves without an answer, ask again under the same key: each has one intent in the end, or a refusal. A limit that is used up is followed by another
+// one, so that all of the run is a race to the end of some. CONCH_ACCEPTS says how many ask.
 func TestRacingAcceptsOvershootNothing(t *testing.T) {
 	t.Parallel()
-	const callers = 250
 	asks, longest := runtest.ByDay(10_000, 1_000_000), runtest.ByDay(5*time.Minute, 2*time.Hour)
 	if n, err := strconv.Atoi(os.Getenv("CONCH_ACCEPTS")); err == nil {
 		asks, longest = n, 2*time.Hour
 	}
-	r := &race{doubts: map[string]*doubt{}, treasury: openTreasury(t, of(pgstore.OfValue, aDay), of("0xc0", aDay/2))}
-	err := r.own.SetPolicy(t.Context(), pgstore.Policy{Token: "counted", Chain: "evm:1", Rules: []byte(`{}`), Limits: []pgstore.Take{of(pgstore.OfCount, aMinute)}})
-	if err == nil {
-		r.counted, err = r.own.Policy(t.Context(), "counted", "evm:1")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &race{doubts: map[string]*doubt{}, change: make(chan struct{}, 1), treasury: openTreasury(t)}
+	r.days = r.limit("payout", 1+asks/2/(aDay/2+callers), of(pgstore.OfValue, aDay), of("0xc0", aDay/2))
+	r.minutes = r.limit("counted", 1+asks/4/(aMinute+callers), of(pgstore.OfCount, aMinute))
 	if r.write(0); r.latest.Load() == nil {
 		t.Fatal("there is no policy")
 	}
@@ -244,26 +283,27 @@ func TestRacingAcceptsOvershootNothing(t *testing.T) {
 	for caller := range callers {
 		all.Go(func() { r.run(caller, asks/callers) })
 	}
-	racing, over := context.WithCancel(t.Context())
-	defer over()
 	writing.Go(func() {
-		for most := int64(1); racing.Err() == nil; most++ {
+		for most := int64(1); ; most++ {
+			if _, is := <-r.change; !is {
+				return
+			}
 			r.write(most)
 		}
 	})
 	began := time.Now()
 	pgtest.Within(t, longest, "all callers are answered", all.Wait)
-	over()
+	close(r.change)
 	pgtest.Within(t, time.Minute, "the policies are written", writing.Wait)
-	t.Logf("%d accepts raced for %v at two nodes: %d were accepted, %d by a policy that had changed", r.asked.Load(), time.Since(began).Round(time.Second), r.accepted.Load(), r.late.Load())
+	t.Logf("%d accepts raced for %v at two nodes to the ends of %d limits: %d were accepted, %d by a policy that had changed",
+		r.asked.Load(), time.Since(began).Round(time.Second), len(r.days)+len(r.minutes), r.accepted.Load(), r.late.Load())
 	r.judge()
 }
 
 // judge compares what was accepted with the limits, and with what the database says.
 func (r *race) judge() {
-	value, coins, many := r.value.Load(), r.coins.Load(), r.many.Load()
-	if value != aDay && value != aDay-1 && coins != aDay/2 || value > aDay || coins > aDay/2 || many < aMinute || r.late.Load() > 0 {
-		r.t.Errorf("%d of value, %d of coins and %d by count were accepted, and %d by a policy that had changed; want limits used up, and none exceeded", value, coins, many, r.late.Load())
+	if n := r.late.Load(); n > 0 {
+		r.t.Errorf("%d were accepted by a policy that had changed", n)
 	}
 	if r.doubts[gaveUp] == nil {
 		r.t.Error("nobody gave up")
@@ -274,15 +314,33 @@ func (r *race) judge() {
 			r.t.Errorf("%d callers (%s) have got no answer: %v", d.silent, kind, d.first)
 		}
 	}
-	var spent, spentCoins, spentMany, most int64
-	if err := r.conn.QueryRow(r.t.Context(), `SELECT coalesce(sum(spent) FILTER (WHERE what = 'value'), 0), coalesce(sum(spent) FILTER (WHERE what = '0xc0'), 0),
-		coalesce(sum(spent) FILTER (WHERE what = 'count'), 0), coalesce(max(spent) FILTER (WHERE what = 'count'), 0) FROM conch.pending_spent`).Scan(&spent, &spentCoins, &spentMany, &most); err != nil {
-		r.t.Fatal(err)
+	if n := r.count("intents"); int64(n) != r.accepted.Load() {
+		r.t.Errorf("%d intents are stored, and %d were accepted", n, r.accepted.Load())
 	}
-	if spent != value || spentCoins != coins || spentMany != many || most > aMinute || int64(r.count("intents")) != r.accepted.Load() {
-		r.t.Errorf("spent are %d, %d and %d, with %d in a minute, and %d intents are stored; want %d, %d and %d, at most %d, and %d",
-			spent, spentCoins, spentMany, most, r.count("intents"), value, coins, many, aMinute, r.accepted.Load())
+	full := 0
+	for _, at := range slices.Concat(r.days, r.minutes) {
+		var value, coins, many, most int64
+		if err := r.conn.QueryRow(r.t.Context(), `SELECT coalesce(sum(spent) FILTER (WHERE what = 'value'), 0), coalesce(sum(spent) FILTER (WHERE what = '0xc0'), 0),
+			coalesce(sum(spent) FILTER (WHERE what = 'count'), 0), coalesce(max(spent) FILTER (WHERE what = 'count'), 0)
+			FROM conch.pending_spent WHERE token = $1`, at.Token).Scan(&value, &coins, &many, &most); err != nil {
+			r.t.Fatal(err)
+		}
+		if v, c, n := at.value.Load(), at.coins.Load(), at.many.Load(); value != v || coins != c || many != n {
+			r.t.Errorf("%s: spent are %d, %d and %d; accepted were %d of value, %d of coins and %d by count", at.Token, value, coins, many, v, c, n)
+		}
+		if value > aDay || coins > aDay/2 || most > aMinute {
+			r.t.Errorf("%s: spent are %d of value, %d of coins and %d in a minute", at.Token, value, coins, most)
+		}
+		if at.over.Load() {
+			if full++; value < aDay-2 && coins < aDay/2 && many < aMinute {
+				r.t.Errorf("%s: somebody was refused, and spent are only %d of value, %d of coins and %d by count", at.Token, value, coins, many)
+			}
+		}
 	}
+	if full == 0 {
+		r.t.Error("no limit was reached")
+	}
+	r.t.Logf("%d limits were reached", full)
 }
 
 // Rule key-before-policy: a repeated key answers the same, whatever is left, and takes nothing: also one whose first request is under way at

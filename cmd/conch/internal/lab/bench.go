@@ -54,6 +54,7 @@ ceilings.`,
 		Example: `  conch-lab bench
   conch-lab bench election --quick
   conch-lab bench pending --markdown
+  conch-lab bench pending --only told,limited
   conch-lab bench sequencer --quick
   conch-lab bench gossip
   conch-lab bench schedule --quick
@@ -73,6 +74,7 @@ ceilings.`,
 	flags := cmd.Flags()
 	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "lease of the measured leaders")
 	flags.BoolVar(&cfg.Quick, "quick", false, "a few samples of each, for a test run only")
+	flags.StringSliceVar(&cfg.Only, "only", nil, "parts of the bench pending: "+strings.Join(bench.Parts(), ", "))
 	flags.BoolVar(&markdown, "markdown", false, "print tables for a document")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		names := args
@@ -87,6 +89,9 @@ ceilings.`,
 func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, markdown bool) error {
 	if err := cfg.Validate(); err != nil {
 		return cli.Usagef("%w", err)
+	}
+	if len(cfg.Only) > 0 && !slices.Equal(names, []string{"pending"}) {
+		return cli.Usagef("--only is for \"bench pending\", which alone has parts that can be measured without the others")
 	}
 	if markdown && l.JSON {
 		return cli.Usagef("--markdown and --json are two ways to print the same: give one")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -31,6 +32,7 @@ type Config struct {
 	Database string
 	Lease    time.Duration // default 3 s
 	Quick    bool          // a few samples of each, for a test run
+	Only     []string      // parts of the bench pending, as in Parts; empty: all
 	// Say prints a line of progress.
 	Say func(format string, args ...any)
 }
@@ -133,6 +135,11 @@ func (c Config) amounts() amounts {
 func (c Config) Validate() error {
 	if c.Lease < election.MinLease || c.Lease > time.Minute {
 		return fmt.Errorf("--lease %s is not between %s and %s", c.Lease, election.MinLease, time.Minute)
+	}
+	for _, name := range c.Only {
+		if !slices.Contains(Parts(), name) {
+			return fmt.Errorf("the bench pending has no part %q: it has %s", name, strings.Join(Parts(), ", "))
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/payer"
@@ -49,10 +50,47 @@ func pending(ctx context.Context, cfg Config) (r Report, err error) {
 	if err := a.whileLeading(ctx, &r); err != nil {
 		return r, err
 	}
-	if err := a.failovers(ctx, &r); err != nil {
-		return r, err
+	return r, a.some(ctx, &r, pendingParts[ledParts:])
+}
+
+// part is a part of a bench, which may be measured alone.
+type part struct {
+	name string
+	run  func(*account, context.Context, *Report) error
+}
+
+// ledParts is in how many of pendingParts this process leads; nodes do in the others.
+const ledParts = 5
+
+var pendingParts = []part{
+	{"throughput", (*account).throughput},
+	{"limited", (*account).limited},
+	{"told", (*account).told},
+	{"idle", (*account).idle},
+	{"history", (*account).history},
+	{"failovers", (*account).failovers},
+	{"crowd", (*account).crowd},
+}
+
+// Parts returns the names of the parts of the bench pending, in their order.
+func Parts() (names []string) {
+	for _, p := range pendingParts {
+		names = append(names, p.name)
 	}
-	return r, a.crowd(ctx, &r)
+	return names
+}
+
+// some runs those of some parts that are wanted.
+func (a *account) some(ctx context.Context, r *Report, parts []part) error {
+	for _, p := range parts {
+		if len(a.cfg.Only) > 0 && !slices.Contains(a.cfg.Only, p.name) {
+			continue
+		}
+		if err := p.run(a, ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // whileLeading runs the parts in which this process leads.
@@ -63,12 +101,7 @@ func (a *account) whileLeading(ctx context.Context, r *Report) error {
 		return err
 	}
 	defer stop()
-	for _, part := range []func(context.Context, *Report) error{a.throughput, a.limited, a.told, a.idle, a.history} {
-		if err := part(ctx, r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.some(ctx, r, pendingParts[:ledParts])
 }
 
 // throughput measures conch and the raw node in turn, with intents accepted in advance and with
@@ -125,34 +158,40 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 }
 
 // limited measures transactions whose acceptance takes from the limits of a policy, and whose final states give back what they did not need, beside
-// the same without, in turn.
+// the same without, in turn. A run ends with a block, of which it has a few dozens at most: so the runs of a kind are one, and not the median of them.
 func (a *account) limited(ctx context.Context, r *Report) error {
-	many := a.cfg.amounts().intents / 4
-	a.cfg.Say("pending: four times %d transactions, accepted before and meanwhile, within the limits of a policy and without one …", many)
+	many := a.cfg.amounts().intents
+	a.cfg.Say("pending: eight times %d transactions, accepted before and meanwhile, within the limits of a policy and without one …", many)
 	if err := a.payer.Limit(ctx); err != nil {
 		return err
 	}
 	accepts := [2]func(context.Context, int) error{a.payer.Accept, a.payer.AcceptWithin}
-	var accepted, mined, whole [2][]float64
+	var accepted, mined, whole [2]time.Duration
+	took := func(one sent) time.Duration {
+		return time.Duration(float64(many) / one.perSecond * float64(time.Second))
+	}
 	for i, within := range []int{0, 1, 1, 0, 0, 1, 1, 0} { // ABBA
 		began := time.Now()
 		if err := accepts[within](ctx, many); err != nil {
 			return err
 		}
-		accepted[within] = append(accepted[within], perSecond(many, began))
+		accepted[within] += time.Since(began)
 		one, err := a.send(ctx, many, nil)
 		if err != nil {
 			return fmt.Errorf("round %d: %w", i+1, err)
 		}
-		mined[within] = append(mined[within], one.perSecond)
+		mined[within] += took(one)
 		if one, err = a.send(ctx, many, accepts[within]); err != nil {
 			return fmt.Errorf("round %d: %w", i+1, err)
 		}
-		whole[within] = append(whole[within], one.perSecond)
+		whole[within] += took(one)
 	}
-	r.beside("accept_within_policy", median(accepted[1]), median(accepted[0]), "tx/s")
-	r.beside("send_to_mined_within_policy", median(mined[1]), median(mined[0]), "tx/s")
-	r.beside("submit_to_mined_within_policy", median(whole[1]), median(whole[0]), "tx/s")
+	for _, m := range []struct {
+		name string
+		took [2]time.Duration
+	}{{"accept_within_policy", accepted}, {"send_to_mined_within_policy", mined}, {"submit_to_mined_within_policy", whole}} {
+		r.beside(m.name, float64(4*many)/m.took[1].Seconds(), float64(4*many)/m.took[0].Seconds(), "tx/s")
+	}
 	return nil
 }
 
