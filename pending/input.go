@@ -213,8 +213,8 @@ type replacement struct {
 	Terms            // of the intent
 	Late   *ID       // the intent, if it is called back since its deadline is over
 
-	Outworn chain.Hash // the last attempt, if it is only signed anew; then Above is zero
-	Same    chain.Fee  // its fee
+	Outworn []chain.Hash // all attempts, if the last one is only signed anew; then Above is zero
+	Same    chain.Fee    // its fee
 }
 
 // place is the block of a slot's transaction.

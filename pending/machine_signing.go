@@ -148,7 +148,10 @@ func (s *slot) replacement() replacement {
 func (g *signing) renewalOf(s *slot) replacement {
 	attempt, _ := s.lastAttempt()
 	one := s.replacement()
-	one.Same, one.Outworn = attempt.Fee, attempt.Hash
+	one.Same = attempt.Fee
+	for i := range s.Attempts {
+		one.Outworn = append(one.Outworn, s.Attempts[i].Hash)
+	}
 	return one
 }
 

@@ -155,7 +155,7 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	var batch Batch
 	for i, p := range prepared {
 		r := a.Replacements[i]
-		if p.Err == nil && r.Outworn != "" && p.Hash == r.Outworn { // the chain has not moved, and a signature may say the same again
+		if p.Err == nil && slices.Contains(r.Outworn, p.Hash) { // the chain has not moved, or it has gone back: a signature may say the same again
 			p.Err = chain.ErrEnough
 		}
 		if errors.Is(p.Err, chain.ErrEnough) {

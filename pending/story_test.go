@@ -445,8 +445,8 @@ func say(a action) string {
 			if one.Brief {
 				w.WriteString(" (pad)")
 			}
-			if one.Outworn != "" {
-				w.WriteString(" (as " + string(one.Outworn) + ")")
+			if n := len(one.Outworn); n > 0 {
+				w.WriteString(" (as " + string(one.Outworn[n-1]) + ")")
 			}
 			if one.Gas == 0 && !one.Filler {
 				w.WriteString(" (its gas anew)")

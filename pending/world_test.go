@@ -55,7 +55,16 @@ func TestWorldsWithoutAnIndex(t *testing.T) {
 // Z6, Z7, Z8: the same, while the account is reaped and funded again, and everybody sends again what was ever signed.
 func TestLivingWorlds(t *testing.T) {
 	t.Parallel()
-	runWorlds(t, chaintest.Config{Era: 24, NoIndex: true, Lives: true})
+	runWorlds(t, livingChain)
+}
+
+var livingChain = chaintest.Config{Era: 24, NoIndex: true, Lives: true}
+
+// In world 1452 the chain goes back while a pad is signed anew, so that the same bytes come out as two attempts before. They were stored once more,
+// and sent without end.
+func TestBytesThatComeOutAgain(t *testing.T) {
+	t.Parallel()
+	runWorld(t, 1452, livingChain)
 }
 
 func runWorlds(t *testing.T, of chaintest.Config) {
@@ -102,8 +111,9 @@ type world struct {
 	alarms  map[pending.Cause]int
 	foreign map[chain.Hash]bool
 	forget  atomic.Bool
-	peak    int  // the greatest height so far
-	unreal  bool // final blocks can be taken back
+	flood   atomic.Bool // a leader has sent the same again and again
+	peak    int         // the greatest height so far
+	unreal  bool        // final blocks can be taken back
 	era     uint64
 	lives   bool // the account can be reaped
 	relaxed bool // intents pass one that cannot be paid yet
@@ -219,7 +229,7 @@ func (w *world) lead(ctx context.Context) {
 	latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
 	line := w.node.Line()
 	cfg := pending.Config{
-		Account: w.from, Chain: &forgetful{Chain: line, rand: rand.New(rand.NewPCG(w.rand.Uint64(), 3)), forget: &w.forget}, Store: w.store, Sequence: w.writes, Clock: bubbleClock,
+		Account: w.from, Chain: &forgetful{Chain: line, rand: rand.New(rand.NewPCG(w.rand.Uint64(), 3)), forget: &w.forget, wait: w.wait, flood: &w.flood}, Store: w.store, Sequence: w.writes, Clock: bubbleClock,
 		Relaxed: w.relaxed, MaxInFlight: 30, MaxBatch: 10, FillAfter: 8, RestoreWait: time.Minute,
 		Events: pending.Events{Alarm: func(a pending.Alarm) {
 			w.mu.Lock()
@@ -312,6 +322,9 @@ func (w *world) countNonces(done map[string]int, stored map[chain.Hash]chain.Sig
 
 // judgeIntents judges what is said of the intents, given how often each was carried out.
 func (w *world) judgeIntents(done map[string]int) {
+	if w.flood.Load() {
+		w.t.Error("a leader has sent something again and again, without a pause")
+	}
 	if w.store.again {
 		w.t.Error("a slot was to be stored anew although its row was known to exist")
 	}

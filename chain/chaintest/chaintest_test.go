@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,6 +69,24 @@ func TestExerciseLives(t *testing.T) {
 		f.NoIndex = true
 		f.Upgrade = func() { node.Upgrade("2") }
 		f.Reap, f.Fund = func() { node.Reap(f.Funded) }, func() { node.Fund(f.Funded, rich) }
+		return f
+	})
+}
+
+// So is one that another process serves.
+func TestExerciseServed(t *testing.T) {
+	chaintest.Exercise(t, func(t testing.TB) chaintest.Fixture {
+		f, node := fixtureOf(chaintest.Config{Seed: 1, Era: 64, NoIndex: true, Lives: true})
+		f.NoIndex = true
+		f.Upgrade = func() { node.Upgrade("2") }
+		f.Reap, f.Fund = func() { node.Reap(f.Funded) }, func() { node.Fund(f.Funded, rich) }
+		served := func(c chain.Chain) chain.Chain {
+			server := httptest.NewServer(chaintest.Serve(c.(*chaintest.Line)))
+			remote := chaintest.Dial(server.URL)
+			t.Cleanup(func() { remote.Close(); server.CloseClientConnections(); server.Close() })
+			return remote
+		}
+		f.Chain, f.Down = served(f.Chain), served(f.Down)
 		return f
 	})
 }

@@ -2,6 +2,8 @@ package transactions
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -12,6 +14,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if text := os.Getenv(livingEnv); text != "" { // this process is no test
+		if err := livingNode(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
 		if err := pgmint.Tables.Up(ctx, conn, nil); err != nil {
 			return err
