@@ -39,7 +39,7 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 # Simulated worlds and pure machines have one goroutine and nothing to race with: by day they run without the race detector,
 # which makes them six to seventeen times slower; make nightly has them with it too.
 MACHINES := ./schedule/zone ./schedule/internal/core ./schedule/internal/worker ./alerts/internal/core ./alerts/internal/watch ./chain/internal/ancestry ./election/internal/core ./gossip/internal/hint ./internal/arch ./sequencer/internal/book ./sequencer/internal/coordinator ./sequencer/internal/core ./sequencer/internal/endorser ./sequencer/internal/ranking ./sequencer/internal/sender ./sequencer/internal/wire ./txlog/internal/courier \
-	./sequencer/ledger ./sequencer/notes ./txlog/internal/follower ./txlog/internal/member ./txlog/quorum/internal/core ./txlog/quorum/internal/majority ./txlog/prolog/... ./txlog/txlogtest
+	./sequencer/ledger ./sequencer/notes ./txlog/internal/follower ./txlog/internal/member ./txlog/quorum/internal/core ./txlog/quorum/internal/majority ./txlog/prolog/internal/... ./txlog/txlogtest
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
 BUBBLES  := ./chunksync ./gossip ./sequencer ./sequencer/sequencertest ./txlog/kv ./txlog/quorum ./txlog/quorum/disk
 # The dashboard is looked at in a browser, of which the race detector knows nothing.

@@ -1,14 +1,9 @@
 package prolog
 
 import (
-	"bytes"
-	"fmt"
-	"math/rand/v2"
-	"os"
 	"runtime"
 	"runtime/metrics"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -85,7 +80,7 @@ var bombs = []string{
 	`numlist(1, 100000, L), atomic_list_concat(L, A), fail`,
 	`G = (G, G), call(G)`,
 	`G = (true ; G), call(G), fail`,
-	`G = \+ G, call(G)`,
+	`G = (\+ G), call(G)`,
 	`catch(G, _, G)`,
 	`bagof(X, Y^member(X, Y), L)`,
 	`setof(X-Y, (between(1, 2000, X), between(1, 2000, Y)), L)`,
@@ -102,7 +97,7 @@ func TestBombs(t *testing.T) {
 	s := loaded(t, ground)
 	for _, goal := range bombs {
 		o := txlog.RunWithin(s, []byte("\\+ \\+ ("+goal+"), fail"), steps)
-		if o.Fault == "" || strings.Contains(o.Fault, "is broken") {
+		if o.Fault == "" || strings.Contains(o.Fault, "is broken") || strings.HasPrefix(o.Fault, "bad goal") {
 			t.Errorf("%s: %s", goal, says(o))
 		}
 	}
@@ -140,7 +135,7 @@ type worst struct {
 }
 
 // measured runs a goal, and notes what it took. The memory is what the heap has beyond what it had, looked at while the goal runs.
-func (w *worst) measured(s *State, goal string) txlog.Outcome {
+func (w *worst) measured(s *State, goal string, steps int) txlog.Outcome {
 	runtime.GC()
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	heap := func() uint64 {
@@ -161,7 +156,7 @@ func (w *worst) measured(s *State, goal string) txlog.Outcome {
 		}
 	})
 	began := processor()
-	o := txlog.Run(s, []byte(goal))
+	o := txlog.RunWithin(s, []byte(goal), steps)
 	took := processor() - began
 	close(over)
 	done.Wait()
@@ -180,94 +175,10 @@ func BenchmarkBombs(b *testing.B) {
 	var w worst
 	for b.Loop() {
 		for _, goal := range append(slices.Clone(bombs), hostileTexts()...) {
-			w.measured(s, goal)
+			w.measured(s, goal, 1<<20)
 		}
 	}
 	b.ReportMetric(float64(w.cpu.Milliseconds()), "ms-worst")
 	b.ReportMetric(float64(w.memory>>20), "MiB-worst")
 	b.Logf("the slowest is %.80q, the largest %.80q", w.goal[0], w.goal[1])
-}
-
-// mutated makes another goal of bombs: parts of some, with other numbers and names, one in the other.
-func mutated(dice *rand.Rand) string {
-	parts := func() string {
-		goal := bombs[dice.IntN(len(bombs))]
-		all := strings.Split(goal, ", ")
-		from := dice.IntN(len(all))
-		return strings.Join(all[from:min(len(all), from+1+dice.IntN(3))], ", ")
-	}
-	goal := bombs[dice.IntN(len(bombs))]
-	for range dice.IntN(3) {
-		goal = []string{"%s, %s", "(%s ; %s)", "(%s -> %s ; true)", "catch((%s), _, (%s))", "findall(X, (%s), L), %s", "\\+ (%s), %s", "forall((%s), (%s))", "assertz((q(X) :- %s)), %s", "(%s, fail ; %s)"}[dice.IntN(9)] + ""
-		goal = fmt.Sprintf(goal, parts(), parts())
-	}
-	text := []byte(goal)
-	for range dice.IntN(4) * dice.IntN(2) { // half of them as they are: what is no goal shows little
-		i := dice.IntN(len(text))
-		switch dice.IntN(4) {
-		case 0:
-			text[i] = "XYZaf01(),[]|\\+;!="[dice.IntN(18)]
-		case 1:
-			text = slices.Delete(text, i, i+1)
-		case 2:
-			text = slices.Insert(text, i, "XYZaf019(),[]|-"[dice.IntN(15)])
-		case 3:
-			if text[i] >= '0' && text[i] <= '9' {
-				text = slices.Concat(text[:i], []byte(strconv.Itoa(dice.IntN(1<<dice.IntN(31)))), text[i+1:])
-			}
-		}
-		if len(text) == 0 {
-			return "loop"
-		}
-	}
-	return string(text)
-}
-
-// No goal that is made of bombs kills the process, breaks the state machine, or makes copies differ. CONCH_BOMBS says how many are tried.
-func TestMutatedBombs(t *testing.T) {
-	t.Parallel()
-	tries := runtest.ByDay(100, 2000)
-	if n, err := strconv.Atoi(os.Getenv("CONCH_BOMBS")); err == nil {
-		tries = n
-	}
-	seed := uint64(52)
-	if n, err := strconv.ParseUint(os.Getenv("CONCH_SEED"), 10, 64); err == nil {
-		seed = n
-	}
-	dice := rand.New(rand.NewPCG(seed, 0))
-	s, other := loaded(t, ground), loaded(t, ground)
-	kinds := map[string]int{}
-	var w worst
-	for i := range tries {
-		goal := mutated(dice)
-		var o txlog.Outcome
-		if tries > 2000 {
-			o = w.measured(s, goal)
-		} else {
-			o = txlog.RunWithin(s, []byte(goal), steps)
-		}
-		kind, _, _ := strings.Cut(o.Fault, ":")
-		kinds[kind]++
-		if strings.Contains(o.Fault, "is broken") {
-			t.Fatalf("CONCH_SEED=%d, goal %d: %s\n%s", seed, i, goal, o.Fault)
-		}
-		for _, each := range []*State{s, other} {
-			if err := each.Apply(o.Diff); err != nil {
-				t.Fatalf("CONCH_SEED=%d, goal %d: %s\n%v", seed, i, goal, err)
-			}
-		}
-		if s.Hash() != other.Hash() {
-			t.Fatalf("CONCH_SEED=%d, goal %d: %s\nthe copies differ", seed, i, goal)
-		}
-		if i%50 == 49 { // and goes on from a snapshot
-			snapshot := s.Snapshot()
-			if err := other.Restore(snapshot); err != nil || !bytes.Equal(other.Snapshot(), snapshot) || other.Hash() != s.Hash() {
-				t.Fatalf("CONCH_SEED=%d, goal %d: a snapshot is another ontology: %v", seed, i, err)
-			}
-		}
-		if i%200 == 199 {
-			s, other = loaded(t, ground), loaded(t, ground)
-		}
-	}
-	t.Logf("%d goals of seed %d: %v; the slowest took %v: %q; the largest %d MiB: %q", tries, seed, kinds, w.cpu, w.goal[0], w.memory>>20, w.goal[1])
 }

@@ -64,11 +64,14 @@ func shown(b *txlog.Budget, ops *syntax.Ops, t term.Term, most int) string {
 
 // letters names variables _A, _B and so on as they come.
 func letters() func(term.Term) string {
-	names := map[*term.Var]string{}
+	var names map[*term.Var]string // most terms have no variable
 	return func(t term.Term) string {
 		v, is := t.(*term.Var)
 		if !is {
 			return "_"
+		}
+		if names == nil {
+			names = map[*term.Var]string{}
 		}
 		if names[v] == "" {
 			names[v] = "_" + syntax.VarName(len(names))

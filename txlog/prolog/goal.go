@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -38,16 +39,23 @@ func parseGoal(goal []byte) (a asked, err error) {
 			return a, bad(`it is no text of JSON, such as "move(X, 3)"`)
 		}
 	case text[0] == '{':
-		from := json.NewDecoder(bytes.NewReader(text))
-		from.DisallowUnknownFields()
-		if from.Decode(&a) != nil || from.More() || (a.Goal == nil) == (a.Consult == nil) || a.Reverse && a.Consult == nil {
-			return a, bad(`an object has "goal", or "consult" and perhaps "reverse"`)
+		if a, err = parseObject(text); err != nil {
+			return a, err
 		}
 	default:
 		a.Goal = new(string(goal))
 	}
 	if s := a.Goal; s != nil && strings.TrimSpace(*s) == "" {
 		return a, bad("it is empty")
+	}
+	return a, nil
+}
+
+func parseObject(text []byte) (a asked, err error) {
+	from := json.NewDecoder(bytes.NewReader(text))
+	from.DisallowUnknownFields()
+	if from.Decode(&a) != nil || from.More() || (a.Goal == nil) == (a.Consult == nil) || a.Reverse && a.Consult == nil {
+		return a, bad(`an object has "goal", or "consult" and perhaps "reverse"`)
 	}
 	return a, nil
 }
@@ -110,14 +118,13 @@ func first(m *solve.Machine, text string) ([]byte, error) {
 	if !is {
 		return nil, errNo
 	}
-	bindings, err := bindingsOf(m, vars, mostResult)
+	out, err := appendBindings([]byte(`{"bindings":`), m, vars, mostResult)
 	if err != nil {
 		return nil, err
 	}
-	out := bytes.Join([][]byte{[]byte(`{"bindings":`), bindings}, nil)
 	if said := m.Output.String(); said != "" {
 		m.Budget.Spend(len(said) / 8)
-		out = append(append(out, `,"output":`...), quoted(said)...)
+		out = appendQuoted(append(out, `,"output":`...), said)
 	}
 	if out = append(out, '}'); len(out) > mostResult {
 		return nil, limit("the answer has " + strconv.Itoa(len(out)) + " bytes, of " + strconv.Itoa(mostResult) + " at most: " + longest(m, vars))
@@ -147,41 +154,42 @@ func longest(m *solve.Machine, vars []syntax.NamedVar) string {
 	return "a variable whose name begins with _ is left out, so say _" + name + " instead of " + name
 }
 
-// bindingsOf returns the values of a goal's variables as JSON, in the order of the text.
-func bindingsOf(m *solve.Machine, vars []syntax.NamedVar, most int) ([]byte, error) {
-	out := []byte{'{'}
-	name := letters()
+// appendBindings writes the values of a goal's variables as JSON, in the order of the text.
+func appendBindings(out []byte, m *solve.Machine, vars []syntax.NamedVar, most int) ([]byte, error) {
+	begin := len(out)
+	out = append(slices.Grow(out, 64), '{')
+	w := syntax.NewWriter(m.Budget, m.Draft.Ops(), syntax.Style{Quoted: true, Most: most}, letters())
 	for _, v := range vars {
 		if strings.HasPrefix(v.Name, "_") {
 			continue
 		}
-		w := syntax.NewWriter(m.Budget, m.Draft.Ops(), syntax.Style{Quoted: true, Most: most}, name)
+		w.Reset()
 		switch err := w.Argument(v.Var); {
 		case errors.Is(err, syntax.ErrDeep):
 			return nil, limit("the value of " + v.Name + " is too deep to be printed: say _" + v.Name + " instead of " + v.Name)
 		case err != nil:
 			return nil, limit("the value of " + v.Name + " has more than " + strconv.Itoa(most) + " bytes: " + longest(m, vars))
 		}
-		if len(out) > 1 {
+		if len(out) > begin+1 {
 			out = append(out, ',')
 		}
 		m.Budget.Spend(len(w.Text()) / 8)
-		out = append(append(append(out, quoted(v.Name)...), ':'), quoted(w.Text())...)
-		if len(out) > most+most/2 {
+		out = appendQuoted(append(appendQuoted(out, v.Name), ':'), w.Text())
+		if len(out)-begin > most+most/2 {
 			return nil, limit("the answer has more than " + strconv.Itoa(most) + " bytes: " + longest(m, vars))
 		}
 	}
 	return append(out, '}'), nil
 }
 
-// quoted returns a text as JSON, as it is typed: < is no danger here.
-func quoted(s string) []byte {
+// appendQuoted writes a text as JSON, as it is typed: < is no danger here.
+func appendQuoted(out []byte, s string) []byte {
 	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) < 0 {
-		return append(append(append(make([]byte, 0, len(s)+2), '"'), s...), '"')
+		return append(append(append(out, '"'), s...), '"')
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) //nolint:errchkjson // a text always can be
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return append(out, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"sort"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -112,6 +114,10 @@ func TestStories(t *testing.T) {
 					t.Fatal(err)
 				}
 				return append(lines, changes...)
+			case "steps": // how many it takes: as many on every node, and in each version of the program
+				return []string{strconv.Itoa(sort.Search(1<<20, func(n int) bool {
+					return !strings.HasPrefix(txlog.RunWithin(s, []byte(text), n).Fault, "too many steps")
+				}))}
 			case "file", "reversed":
 				goal, err := json.Marshal(map[string]any{"consult": strings.ReplaceAll(text, "  ", "\n"), "reverse": word == "reversed"})
 				if err != nil {

@@ -77,7 +77,7 @@ func solutions(m *solve.Machine, text string, limit, offset int) ([]byte, error)
 	is, err := m.Solve(t)
 	for n := 0; is && err == nil; n++ {
 		if n >= offset {
-			bindings, err := bindingsOf(m, vars, mostAnswer/4)
+			bindings, err := appendBindings(nil, m, vars, mostAnswer/4)
 			if err != nil {
 				return nil, malformed("%v", err)
 			}

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/alerts/alertstest"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/ontologies"
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/schedule/scheduletest"
 	"github.com/conchhq/conch/sequencer/sequencertest"
-	"github.com/conchhq/conch/txlog/quorum/quorumtest"
 )
 
 // The line that repeats a run gives its configuration again: in each scene, without each rule, and with whatever else was asked for.
@@ -23,7 +23,7 @@ func TestALineRepeatsItsRun(t *testing.T) {
 	repeats(t, sequencertest.Simulator(), []string{"--nodes 7 --needed 6 --intents 3 --range 40 --faults 9s --calm --policy ring"})
 	repeats(t, gossiptest.Simulator(), []string{"--nodes 9 --contacts 2 --loss 5 --stalls --diameter 6 --rounds 90 --electors 3", "--policy paper"})
 	repeats(t, scheduletest.Simulator(), []string{"--nodes 5 --hours 2"})
-	repeats(t, quorumtest.Simulator(), []string{"--nodes 9 --members 6 --clients 2 --loss 5 --stalls --calm --faults 9s"})
+	repeats(t, ontologies.Simulator(), []string{"--nodes 9 --members 6 --clients 2 --machine prolog --loss 5 --stalls --calm --faults 9s"})
 }
 
 func repeats[C, P any](t *testing.T, s world.Simulator[C, P], asked []string) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/conchhq/conch/alerts/alertstest"
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/ontologies"
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/faults"
@@ -20,7 +21,6 @@ import (
 	"github.com/conchhq/conch/internal/world/patched"
 	"github.com/conchhq/conch/schedule/scheduletest"
 	"github.com/conchhq/conch/sequencer/sequencertest"
-	"github.com/conchhq/conch/txlog/quorum/quorumtest"
 )
 
 func (l lab) sim() *cobra.Command {
@@ -30,7 +30,7 @@ func (l lab) sim() *cobra.Command {
 		Example: `  conch-lab sim election --nodes 5 --seed 7
   conch-lab sim sequencer --nodes 5 --seed 1
   conch-lab sim election --runs 10000 --json`,
-	}, simulator(l, electiontest.Simulator()), simulator(l, sequencertest.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, quorumtest.Simulator()),
+	}, simulator(l, electiontest.Simulator()), simulator(l, sequencertest.Simulator()), simulator(l, gossiptest.Simulator()), simulator(l, ontologies.Simulator()),
 		simulator(l, scheduletest.Simulator()), simulator(l, alertstest.Simulator()), l.simPending())
 }
 

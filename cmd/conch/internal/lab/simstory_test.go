@@ -12,13 +12,13 @@ import (
 	"github.com/conchhq/conch/alerts/alertstest"
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/ontologies"
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world"
 	"github.com/conchhq/conch/internal/world/worldtest"
 	"github.com/conchhq/conch/schedule/scheduletest"
 	"github.com/conchhq/conch/sequencer/sequencertest"
-	"github.com/conchhq/conch/txlog/quorum/quorumtest"
 )
 
 // The page that teaches to write stories, and the list of their words.
@@ -40,7 +40,7 @@ func TestTheWordsAreOnThePage(t *testing.T) {
 	t.Parallel()
 	worldtest.Page(t, wordsPage, "./cmd/conch/internal/lab",
 		words(t, "words of alerts", alertstest.Simulator(), false), words(t, "words of every world", electiontest.Simulator(), true), words(t, "words of the election", electiontest.Simulator(), false),
-		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", quorumtest.Simulator(), false), words(t, "words of the schedule", scheduletest.Simulator(), false),
+		words(t, "words of gossip", gossiptest.Simulator(), false), words(t, "words of the log", ontologies.Simulator(), false), words(t, "words of the schedule", scheduletest.Simulator(), false),
 		words(t, "words of the sequencer", sequencertest.Simulator(), false))
 }
 
@@ -79,7 +79,7 @@ func TestTheHelpHasScenesAndRules(t *testing.T) {
 	listed(t, alertstest.Simulator())
 	listed(t, electiontest.Simulator())
 	listed(t, gossiptest.Simulator())
-	listed(t, quorumtest.Simulator())
+	listed(t, ontologies.Simulator())
 	listed(t, scheduletest.Simulator())
 	listed(t, sequencertest.Simulator())
 }

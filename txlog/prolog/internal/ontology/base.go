@@ -60,12 +60,7 @@ func (b *Base) Names() (all []Name) {
 }
 
 func sortNames(all []Name) []Name {
-	slices.SortFunc(all, func(a, b Name) int {
-		if a.Atom == b.Atom {
-			return a.Arity - b.Arity
-		}
-		return strings.Compare(a.Atom.Name(), b.Atom.Name())
-	})
+	slices.SortFunc(all, Name.Compare)
 	return all
 }
 

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/internal/keyed"
@@ -177,7 +176,7 @@ func (d *Draft) Changes() (all []keyed.Change) {
 			if c.now == nil {
 				after = ""
 			}
-			all = append(all, keyed.Change{Key: string(nameKey(predKey, n)), After: after})
+			all = append(all, keyed.Change{Key: nameKey(predKey, n), After: after})
 		}
 		all = d.clauses(all, n, before, c)
 	}
@@ -219,7 +218,7 @@ func (d *Draft) clauses(all []keyed.Change, n Name, before *Pred, c *changed) []
 			continue
 		}
 		d.b.Spend(1 + len(after)/16)
-		all = append(all, keyed.Change{Key: string(rankKey(n, rank)), After: strings.Clone(after)})
+		all = append(all, keyed.Change{Key: rankKey(n, rank), After: after})
 	}
 	return all
 }

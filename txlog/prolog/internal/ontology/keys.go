@@ -24,26 +24,43 @@ const MostName = 255
 // Exists is the value of a predicate's key.
 const exists = "+"
 
-func nameKey(kind byte, n Name) []byte {
+// mostKey is how long the key of a clause may be, which is the longest.
+const mostKey = 1 + 1 + MostName + 1 + 8
+
+func appendName(key []byte, kind byte, n Name) []byte {
 	s := n.Atom.Name()
-	key := append([]byte{kind, byte(len(s))}, s...)
+	key = append(append(key, kind, byte(len(s))), s...)
 	return append(key, byte(n.Arity))
 }
 
-func rankKey(n Name, rank int64) []byte {
-	return binary.BigEndian.AppendUint64(nameKey(clauseKey, n), uint64(rank)^1<<63)
+func nameKey(kind byte, n Name) string {
+	var room [mostKey]byte
+	return string(appendName(room[:0], kind, n))
+}
+
+func rankKey(n Name, rank int64) string {
+	var room [mostKey]byte
+	return string(binary.BigEndian.AppendUint64(appendName(room[:0], clauseKey, n), uint64(rank)^1<<63))
 }
 
 func opKeyOf(k syntax.OpKey) []byte { return append([]byte{opKey, byte(k.Class)}, k.Name.Name()...) }
 
+// cutText cuts a predicate's name off a key, and its arity.
+func cutText(key []byte) (text, rest []byte, arity int, is bool) {
+	if len(key) < 2 || len(key) < 3+int(key[1]) {
+		return nil, nil, 0, false
+	}
+	text = key[2 : 2+key[1]]
+	return text, key[3+key[1]:], int(key[2+key[1]]), utf8.Valid(text)
+}
+
 // cutName cuts a predicate's name off a key.
 func cutName(key []byte) (n Name, rest []byte, is bool) {
-	if len(key) < 2 || len(key) < 3+int(key[1]) {
+	text, rest, arity, is := cutText(key)
+	if !is {
 		return n, nil, false
 	}
-	text := key[2 : 2+key[1]]
-	n = Name{term.NewAtom(string(text)), int(key[2+key[1]])}
-	return n, key[3+key[1]:], utf8.Valid(text)
+	return Name{term.NewAtom(string(text)), arity}, rest, true
 }
 
 func rankOf(rest []byte) int64 { return int64(binary.BigEndian.Uint64(rest) ^ 1<<63) }
@@ -55,10 +72,10 @@ func IsKey(key []byte) bool {
 	}
 	switch key[0] {
 	case clauseKey:
-		_, rest, is := cutName(key)
+		_, rest, _, is := cutText(key)
 		return is && len(rest) == 8
 	case predKey:
-		_, rest, is := cutName(key)
+		_, rest, _, is := cutText(key)
 		return is && len(rest) == 0
 	case opKey:
 		return key[1] <= byte(syntax.Postfix) && len(key) <= 2+MostName && utf8.Valid(key[2:])

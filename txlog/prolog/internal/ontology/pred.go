@@ -3,6 +3,7 @@
 package ontology
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"github.com/conchhq/conch/txlog"
@@ -13,6 +14,14 @@ import (
 type Name struct {
 	Atom  term.Atom
 	Arity int
+}
+
+// Compare returns how two names are sorted.
+func (n Name) Compare(other Name) int {
+	if n.Atom == other.Atom {
+		return n.Arity - other.Arity
+	}
+	return strings.Compare(n.Atom.Name(), other.Atom.Name())
 }
 
 // Clause is one of a predicate. Its rank is its name in a diff: assertz takes the last rank and one more, asserta the first and one less. Several goroutines may

@@ -43,14 +43,48 @@ func (n *node[L]) place(key uint64) (at int, is bool) {
 	return bits.OnesCount16(n.has & (bit - 1)), n.has&bit != 0
 }
 
-// own returns the node, or a copy of it with room for more parts, that an owner may change.
+// own returns the node, or a copy of it, that an owner may change and that has room for more parts.
 func (n *node[L]) own(by *owner, more int) *node[L] {
-	if by != nil && n.by == by {
+	if by != nil && n.by == by && len(n.parts)+more <= cap(n.parts) {
 		return n
 	}
-	made := *n
-	made.by, made.parts = by, append(make([]trie[L], 0, len(n.parts)+more), n.parts...)
-	return &made
+	made := blank[L](len(n.parts) + more)
+	made.by, made.begin, made.shift, made.has = by, n.begin, n.shift, n.has
+	made.parts = append(made.parts, n.parts...)
+	return made
+}
+
+// blank returns a node with room for so many parts, all in one piece of memory.
+func blank[L leaf](parts int) *node[L] {
+	switch {
+	case parts <= 2:
+		made := &struct {
+			of   node[L]
+			room [2]trie[L]
+		}{}
+		made.of.parts = made.room[:0]
+		return &made.of
+	case parts <= 4:
+		made := &struct {
+			of   node[L]
+			room [4]trie[L]
+		}{}
+		made.of.parts = made.room[:0]
+		return &made.of
+	case parts <= 8:
+		made := &struct {
+			of   node[L]
+			room [8]trie[L]
+		}{}
+		made.of.parts = made.room[:0]
+		return &made.of
+	}
+	made := &struct {
+		of   node[L]
+		room [1 << digit]trie[L]
+	}{}
+	made.of.parts = made.room[:0]
+	return &made.of
 }
 
 func (t trie[L]) empty() bool { return t == trie[L]{} }
@@ -113,10 +147,13 @@ func (t trie[L]) with(l L, by *owner) trie[L] {
 // forked returns a trie and a leaf that have not begun alike since some digit.
 func forked[L leaf](t trie[L], other uint64, l L, by *owner) trie[L] {
 	key := l.key()
-	n := &node[L]{by: by, shift: uint8(63-bits.LeadingZeros64(key^other)) / digit * digit}
+	n := blank[L](2)
+	n.by, n.shift = by, uint8(63-bits.LeadingZeros64(key^other))/digit*digit
 	n.begin = key >> n.shift >> digit << n.shift << digit
-	if n.parts = []trie[L]{t, {leaf: l}}; key < other {
-		n.parts = []trie[L]{{leaf: l}, t}
+	if key < other {
+		n.parts = append(n.parts, trie[L]{leaf: l}, t)
+	} else {
+		n.parts = append(n.parts, t, trie[L]{leaf: l})
 	}
 	for _, k := range []uint64{key, other} {
 		n.has |= 1 << (k >> n.shift & (1<<digit - 1))

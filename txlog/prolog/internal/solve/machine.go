@@ -3,6 +3,7 @@
 package solve
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -38,10 +39,15 @@ type Machine struct {
 	trail   []*term.Var
 	choices []choice
 	catch   *catcher
-	procs   map[ontology.Name]*proc
+	few     [8]proc                 // the predicates that were called first
+	known   int                     // how many of these there are
+	procs   map[ontology.Name]*proc // the others
 	globals map[term.Atom]term.Term
 	ids     int64 // of variables
 	mark    int64 // a variable that is younger needs no trail: nothing goes back to a time when it was
+
+	bound [8]*term.Var // room for the first of the trail, which is enough for most goals
+	other [4]choice    // and of the choices
 }
 
 // cont is something to be done, and what comes after it. It never changes, since a choice may come back to it.
@@ -100,16 +106,27 @@ func (b *Ball) Error() string { return "a goal has thrown a term" }
 
 // New returns a machine.
 func New(b *txlog.Budget, d *ontology.Draft, readOnly bool) *Machine {
-	m := &Machine{Budget: b, Draft: d, ReadOnly: readOnly, procs: map[ontology.Name]*proc{}}
+	m := &Machine{Budget: b, Draft: d, ReadOnly: readOnly}
+	m.trail, m.choices = m.bound[:0], m.other[:0]
 	b.Explain(m.busiest)
 	return m
+}
+
+// called goes through the predicates that were called, in no order.
+func (m *Machine) called(yield func(*proc) bool) {
+	for i := range m.few[:m.known] {
+		if !yield(&m.few[i]) {
+			return
+		}
+	}
+	maps.Values(m.procs)(yield)
 }
 
 // busiest says which predicate was called most.
 func (m *Machine) busiest() string {
 	var most *proc
-	for _, p := range m.procs {
-		if most == nil || p.calls > most.calls || p.calls == most.calls && p.name.Atom.Name() < most.name.Atom.Name() {
+	for p := range m.called {
+		if most == nil || p.calls > most.calls || p.calls == most.calls && p.name.Compare(most.name) < 0 {
 			most = p
 		}
 	}
@@ -274,14 +291,30 @@ func (m *Machine) raise(thrown error) (bool, error) {
 
 // proc returns a predicate.
 func (m *Machine) proc(n ontology.Name) *proc {
-	p := m.procs[n]
-	if p == nil {
-		m.Budget.Spend(2)
-		p = &proc{name: n, builtin: builtins[n]}
-		if p.builtin == nil {
-			p.library = library()[n]
+	for i := range m.few[:m.known] {
+		if m.few[i].name == n {
+			return &m.few[i]
 		}
+	}
+	p := m.procs[n]
+	if p != nil {
+		return p
+	}
+	m.Budget.Spend(2)
+	switch {
+	case m.known < len(m.few):
+		p = &m.few[m.known]
+		m.known++
+	case m.procs == nil:
+		m.procs = map[ontology.Name]*proc{}
+		fallthrough
+	default:
+		p = &proc{}
 		m.procs[n] = p
+	}
+	p.name, p.builtin = n, builtins[n]
+	if p.builtin == nil {
+		p.library = library()[n]
 	}
 	return p
 }

@@ -134,6 +134,12 @@ func (m *Machine) NameOf(t term.Term) (ontology.Name, bool) {
 func (m *Machine) opened(c *ontology.Clause) (args []term.Term, body term.Term) {
 	code := c.Code(m.Budget)
 	m.Budget.Spend(1 + code.Vars)
+	if code.Vars == 0 {
+		if body = code.Body; body == nil {
+			body = term.True
+		}
+		return code.Args, body
+	}
 	env := make([]term.Term, code.Vars)
 	args = make([]term.Term, len(code.Args))
 	for i, a := range code.Args {

@@ -128,7 +128,7 @@ func (m *Machine) build(p term.Term, env []term.Term) (all term.Term) {
 				return all
 			}
 			m.Budget.Spend(1 + len(of.Args))
-			c := &term.Compound{Name: of.Name, Args: make([]term.Term, len(of.Args))}
+			c := term.Blank(of.Name, len(of.Args))
 			last := len(of.Args) - 1
 			for i, a := range of.Args[:last] {
 				c.Args[i] = m.build(a, env)
@@ -167,7 +167,7 @@ func (c *copier) term(t term.Term, deep int) (all term.Term, err error) {
 			break
 		}
 		c.m.Budget.Spend(len(of.Args))
-		made := &term.Compound{Name: of.Name, Args: make([]term.Term, len(of.Args))}
+		made := term.Blank(of.Name, len(of.Args))
 		last := len(of.Args) - 1
 		for i, a := range of.Args[:last] {
 			if made.Args[i], err = c.term(a, deep+1); err != nil {

@@ -42,6 +42,7 @@ type token struct {
 	of     term.Term // of a number
 	at     int       // where it begins
 	layout bool      // before it
+	named  term.Atom // of a name, once it was asked for
 }
 
 func (t token) is(punct string) bool { return t.kind == tokPunct && t.text == punct }
@@ -82,9 +83,32 @@ func (l *lexer) step() rune {
 	return r
 }
 
-func isSymbol(r rune) bool { return r >= 0 && strings.ContainsRune(`+-*/\^<>=~:.?@#&$`, r) }
+// The classes of characters, of those that are ASCII in a table.
+const (
+	symbol byte = 1 << iota
+	alnum
+)
 
-func isAlnum(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+var ascii = func() (of [utf8.RuneSelf]byte) {
+	for _, r := range `+-*/\^<>=~:.?@#&$` {
+		of[r] |= symbol
+	}
+	for r := range rune(utf8.RuneSelf) {
+		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			of[r] |= alnum
+		}
+	}
+	return of
+}()
+
+func isSymbol(r rune) bool { return r >= 0 && r < utf8.RuneSelf && ascii[r]&symbol != 0 }
+
+func isAlnum(r rune) bool {
+	if r >= 0 && r < utf8.RuneSelf {
+		return ascii[r]&alnum != 0
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
+}
 
 func isUpper(r rune) bool { return r == '_' || unicode.IsUpper(r) || unicode.IsTitle(r) }
 
@@ -144,10 +168,10 @@ func (l *lexer) next() (token, error) {
 		t.text, err = l.quoted('`')
 	case strings.ContainsRune("()[]{},|", r):
 		l.step()
-		t.kind, t.text = tokPunct, string(r)
+		t.kind, t.text = tokPunct, l.text[t.at:l.at]
 	case r == '!' || r == ';':
 		l.step()
-		t.kind, t.text = tokName, string(r)
+		t.kind, t.text = tokName, l.text[t.at:l.at]
 	case isSymbol(r):
 		begin := l.at
 		if r == '.' && l.ends(l.at+1) {
@@ -177,6 +201,9 @@ func (l *lexer) ends(at int) bool {
 
 func (l *lexer) alnum() string {
 	begin := l.at
+	for l.at < len(l.text) && l.text[l.at] < utf8.RuneSelf && ascii[l.text[l.at]]&alnum != 0 {
+		l.at++
+	}
 	for isAlnum(l.peek()) {
 		l.step()
 	}
@@ -187,7 +214,7 @@ func (l *lexer) alnum() string {
 func (l *lexer) number() (term.Term, error) {
 	begin := l.at
 	if l.text[l.at] == '0' && l.at+1 < len(l.text) {
-		base := map[byte]int{'b': 2, 'o': 8, 'x': 16}[l.text[l.at+1]]
+		base := baseOf(l.text[l.at+1])
 		switch {
 		case base > 0 && l.at+2 < len(l.text) && digit(rune(l.text[l.at+2])) < base:
 			l.at += 2
@@ -225,6 +252,19 @@ func (l *lexer) number() (term.Term, error) {
 		return nil, l.fail(begin, "the number is too large")
 	}
 	return term.Float(f), nil
+}
+
+// baseOf returns what digits are of after 0 and a letter, or 0.
+func baseOf(letter byte) int {
+	switch letter {
+	case 'b':
+		return 2
+	case 'o':
+		return 8
+	case 'x':
+		return 16
+	}
+	return 0
 }
 
 func digit(r rune) int {

@@ -1,8 +1,6 @@
 package syntax
 
 import (
-	"slices"
-
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/prolog/internal/term"
 )
@@ -125,11 +123,19 @@ func (r *Reader) follow(left term.Term, priority, most int) (term.Term, error) {
 	}
 }
 
+// name returns the atom of the name that stands here.
+func (r *Reader) name() term.Atom {
+	if r.now.named == (term.Atom{}) {
+		r.now.named = term.NewAtom(r.now.text)
+	}
+	return r.now.named
+}
+
 // operator returns the name that stands here, if it can be one of an operator after a term.
 func (r *Reader) operator() (term.Atom, bool) {
 	switch {
 	case r.now.name():
-		return term.NewAtom(r.now.text), true
+		return r.name(), true
 	case r.now.is(","):
 		return term.Comma, true
 	case r.now.is("|"):
@@ -156,6 +162,7 @@ func (r *Reader) primary(most int) (term.Term, int, error) {
 	case tokPunct:
 		return r.bracketed()
 	case tokName, tokQuoted:
+		t.named = r.name()
 		if err := r.advance(); err != nil {
 			return nil, 0, err
 		}
@@ -176,6 +183,9 @@ func (r *Reader) variable(name string) term.Term {
 		}
 	}
 	v := r.NewVar()
+	if r.vars == nil {
+		r.vars = make([]NamedVar, 0, 4)
+	}
 	r.vars = append(r.vars, NamedVar{name, v, true})
 	return v
 }
@@ -286,14 +296,16 @@ func (r *Reader) arguments(name term.Atom) (term.Term, error) {
 			return nil, err
 		}
 		if all = append(all, t); !r.now.is(",") {
-			return &term.Compound{Name: name, Args: slices.Clone(all)}, r.close(")")
+			made := term.Blank(name, len(all))
+			copy(made.Args, all)
+			return made, r.close(")")
 		}
 	}
 }
 
 // named reads what begins with a name: a compound, a negative number, an operator before its argument, or an atom.
 func (r *Reader) named(t token, most int) (term.Term, int, error) {
-	name := term.NewAtom(t.text)
+	name := t.named
 	if r.now.is("(") && !r.now.layout {
 		c, err := r.arguments(name)
 		return c, 0, err
@@ -361,6 +373,6 @@ func (r *Reader) operand() bool {
 	if r.lex.at < len(r.lex.text) && r.lex.text[r.lex.at] == '(' {
 		return true
 	}
-	_, prefix := r.Ops.Get(term.NewAtom(r.now.text), Prefix)
+	_, prefix := r.Ops.Get(r.name(), Prefix)
 	return prefix
 }

@@ -49,6 +49,12 @@ func NewWriter(b *txlog.Budget, ops *Ops, style Style, name func(term.Term) stri
 // Write writes a term beside an operator that admits a priority. The error is ErrLong or ErrDeep, or what a value's writer says.
 func (w *Writer) Write(t term.Term, priority int) error { return w.term(t, priority) }
 
+// Reset has it write another text.
+func (w *Writer) Reset() {
+	w.out.Reset()
+	w.last, w.prefixed = 0, false
+}
+
 // Text returns what was written.
 func (w *Writer) Text() string { return w.out.String() }
 

@@ -52,7 +52,7 @@ type encoder struct {
 
 // Encode returns the bytes of a clause. The head's name is not in them. Body is nil or true for a fact.
 func Encode(b *txlog.Budget, args []Term, body Term) ([]byte, error) {
-	e := encoder{b: b}
+	e := encoder{b: b, out: make([]byte, 0, 64)}
 	kind := byte(kindRule)
 	if body = Deref(b, body); body == nil || body == True {
 		kind = kindFact
@@ -143,31 +143,39 @@ type decoder struct {
 	rest string
 	vars int
 	bad  bool
+	dry  bool // it only looks whether they are one, and makes no terms
 }
 
 // Decode returns the clause that bytes are; false: they are none.
 func Decode(raw string) (*Clause, bool) {
 	d := decoder{rest: raw}
-	kind := d.byte()
-	n := d.number()
-	if d.bad || n > MostArity || kind != kindFact && kind != kindRule {
-		return nil, false
-	}
 	c := &Clause{}
-	if n > 0 {
+	return c, d.clause(c)
+}
+
+// clause reads a clause, and reports whether it was one.
+func (d *decoder) clause(c *Clause) bool {
+	kind := d.byte()
+	n := int(d.number())
+	if d.bad || n < 0 || n > MostArity || kind != kindFact && kind != kindRule {
+		return false
+	}
+	if n > 0 && !d.dry {
 		c.Args = make([]Term, n)
 	}
-	for i := range c.Args {
-		c.Args[i], _ = d.term(0)
+	for i := range n {
+		if t, _ := d.term(0); !d.dry {
+			c.Args[i] = t
+		}
 	}
 	if kind == kindRule {
 		c.Body, _ = d.term(0)
 		if c.Body == True {
-			return nil, false // it has another form
+			return false // it has another form
 		}
 	}
 	c.Vars = d.vars
-	return c, !d.bad && d.rest == ""
+	return !d.bad && d.rest == ""
 }
 
 // DecodeFirst returns the first argument of a clause of its bytes, of which it reads no more than that: of a compound its name and its arity. Nil: it has
@@ -197,8 +205,8 @@ func Valid(raw []byte) bool {
 	if len(raw) > MostClause {
 		return false
 	}
-	_, is := Decode(string(raw))
-	return is
+	d := decoder{rest: string(raw), dry: true}
+	return d.clause(&Clause{})
 }
 
 func (d *decoder) fail() {
@@ -253,6 +261,7 @@ func (d *decoder) term(deep int) (all Term, open bool) {
 		d.fail()
 	}
 	var spine []*Compound // compounds that end in each other
+	var inner Term        // what comes last in one that is not made: all of it is something else
 	for into := &all; ; {
 		if d.bad {
 			return nil, false
@@ -269,7 +278,14 @@ func (d *decoder) term(deep int) (all Term, open bool) {
 			d.fail()
 			return nil, false
 		}
-		c := &Compound{Name: NewAtom(name), Args: make([]Term, n)}
+		if d.dry {
+			for range n - 1 {
+				d.term(deep + 1)
+			}
+			into = &inner
+			continue
+		}
+		c := Blank(NewAtom(name), int(n))
 		for i := range c.Args[:n-1] {
 			var slot bool
 			c.Args[i], slot = d.term(deep + 1)
@@ -298,9 +314,16 @@ func (d *decoder) simple(tag byte) (t Term, slot bool) {
 		}
 		return Slot(n), true
 	case tagAtom:
-		return NewAtom(d.text()), false
+		name := d.text()
+		if d.dry && name != "true" {
+			return nil, false
+		}
+		return NewAtom(name), false
 	case tagInt:
 		u := d.number()
+		if d.dry {
+			return nil, false
+		}
 		return Int(int64(u>>1) ^ -int64(u&1)), false
 	case tagFloat:
 		if len(d.rest) < 8 {

@@ -84,6 +84,29 @@ func Pair(name Atom, x, y Term) *Compound {
 	return &made.of
 }
 
+// Blank returns a name with so many arguments, which are still to be set: in one piece of memory if they are few.
+func Blank(name Atom, arity int) *Compound {
+	switch arity {
+	case 1:
+		made := &struct {
+			of   Compound
+			args [1]Term
+		}{of: Compound{Name: name}}
+		made.of.Args = made.args[:]
+		return &made.of
+	case 2:
+		return Pair(name, nil, nil)
+	case 3:
+		made := &struct {
+			of   Compound
+			args [3]Term
+		}{of: Compound{Name: name}}
+		made.of.Args = made.args[:]
+		return &made.of
+	}
+	return &Compound{Name: name, Args: make([]Term, arity)}
+}
+
 // Cons returns a list of one more element.
 func Cons(head, tail Term) Term { return Pair(Dot, head, tail) }
 

@@ -21,11 +21,14 @@ type Config struct {
 	Stalls  bool          // a message that is lost comes later, and holds up all after it, as on a connection
 	Faults  time.Duration // for how long there are faults; default 40 s, or what the scene needs
 	Calm    bool          // a world without faults
+	Machine string        // what the goals are of; empty: kv
 	Scene   string        // a world with one trouble, or empty for one with every fault
 	Break   string        // a rule to leave out, or empty
 	Trace   io.Writer     // gets every event
 	Story   io.Writer     // gets a line for what a reader wants to know
 	Telling world.Telling // the story that the run plays
+
+	more []Machine // that there are beside kv
 }
 
 const mostNodes = 60
@@ -48,6 +51,8 @@ func (c Config) Validate() error {
 	f.Add(c.Members < 1 || c.Members > min(c.Nodes, 9), "%d members of %d nodes: 1 to 9", c.Members, c.Nodes)
 	f.Add(c.Clients < 1 || c.Clients > 50, "%d clients: 1 to 50", c.Clients)
 	f.Add(c.Loss < 0 || c.Loss > 50, "a loss of %d %%: 0 to 50", c.Loss)
+	_, is := c.machine()
+	f.Add(!is, "there is no machine %q: there is %s", c.Machine, c.machineNames())
 	f.Add(c.Faults < time.Second, "faults for %s show nothing: 1s at least", c.Faults)
 	return f.All()
 }

@@ -15,6 +15,9 @@
 // Processes die at chosen points of a goal's way. Disks are lost, and bits flip on them and in memory: then the content of
 // a copy is another one, and its hash, which is kept by the diffs, is not.
 //
+// What goals are of is a Machine: keys and values, or what Simulator is given, such as an ontology in Prolog. The judge executes
+// each goal in a memory of its own.
+//
 // Clients ask for goals and read, one thing at a time. They ask again with the same id when they hear nothing, at another
 // node too; now and then they ask for an old goal once more, or for another goal with an old id.
 //

@@ -21,7 +21,7 @@ func (r *run) draw(c *client) *ask {
 		return a
 	case p < 26 && c.old != nil:
 		a.id, a.since, a.misuse = c.old.id, c.old.since, true
-		a.goal = putGoal("misused/"+c.name, c.count)
+		a.goal = r.machine.Put("misused/"+c.name, c.count)
 		return a
 	}
 	a.goal = r.drawGoal(c)
@@ -32,15 +32,15 @@ func (r *run) drawGoal(c *client) []byte {
 	plain, counter := keys[r.w.Pick(4)], keys[4+r.w.Pick(2)]
 	switch p := r.w.Pick(100); {
 	case p < 30:
-		return putGoal(plain, r.w.Pick(10))
+		return r.machine.Put(plain, r.w.Pick(10))
 	case p < 50:
-		return casGoal(plain, r.w.Pick(10), r.w.Pick(10))
+		return r.machine.Cas(plain, r.w.Pick(10), r.w.Pick(10))
 	case p < 80:
-		return addGoal(counter)
+		return r.machine.Add(counter)
 	case p < 88:
-		return deleteGoal(plain)
+		return r.machine.Delete(plain)
 	case p < 95:
-		return mailGoal(c.name, c.count)
+		return r.machine.Mail(c.name, c.count)
 	default:
 		r.Stats["faulty_goals"]++
 		return []byte("no goal at all")
@@ -48,19 +48,3 @@ func (r *run) drawGoal(c *client) []byte {
 }
 
 func isMail(goal []byte) bool { return bytes.Contains(goal, []byte(`"`+mailKey)) }
-
-func putGoal(key string, value int) []byte {
-	return fmt.Appendf(nil, `{"op":"put","key":%q,"value":%d}`, key, value)
-}
-
-func casGoal(key string, expected, value int) []byte {
-	return fmt.Appendf(nil, `{"op":"cas","key":%q,"expect":%d,"value":%d}`, key, expected, value)
-}
-
-func addGoal(key string) []byte { return fmt.Appendf(nil, `{"op":"add","key":%q,"by":1}`, key) }
-
-func deleteGoal(key string) []byte { return fmt.Appendf(nil, `{"op":"delete","key":%q}`, key) }
-
-func mailGoal(client string, count int) []byte { return putGoal(fmt.Sprint(mailKey, client), count) }
-
-func getQuery(key string) []byte { return fmt.Appendf(nil, `{"get":%q}`, key) }

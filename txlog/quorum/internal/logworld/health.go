@@ -91,7 +91,7 @@ func (r *run) fits(n *node) bool {
 	if err != nil {
 		return false
 	}
-	c, err := txlog.Restore(r.pure.Snapshot(), newState)
+	c, err := txlog.Restore(r.pure.Snapshot(), r.machine.New)
 	for _, record := range tail {
 		if err == nil && record.Index > c.Position().Index {
 			err = c.Apply(record)

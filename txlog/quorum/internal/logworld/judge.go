@@ -52,7 +52,7 @@ type value struct {
 	answer []byte
 }
 
-func newJudge(g txlog.Genesis) judge {
+func newJudge(g txlog.Genesis, newState func() txlog.State) judge {
 	return judge{
 		pure: txlog.NewCopy(g, newState), goals: map[string]uint64{}, values: map[string][]value{}, ackedAt: map[uint64]bool{},
 		performed: map[txlog.Key]int{}, wanted: map[txlog.Key]time.Duration{},
@@ -126,7 +126,7 @@ func (r *run) note(record txlog.Record) {
 		return
 	}
 	for _, key := range keys {
-		now, err := r.pure.Query(getQuery(key))
+		now, err := r.pure.Query(r.machine.Get(key))
 		if err != nil {
 			continue
 		}

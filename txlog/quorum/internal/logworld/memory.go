@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/kv"
 )
 
 // memory is the state of one copy, in a memory in which a bit may be flipped: then the content is another one, and the hash,
@@ -23,12 +22,9 @@ func (s *memory) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
 	return s.State.Execute(goal, budget)
 }
 
-// newState makes a state that nothing spoils.
-func newState() txlog.State { return withMail{kv.New()} }
-
 // state makes a state in the memory of a node's process.
 func (n *node) state() txlog.State {
-	s := &memory{State: newState(), node: n}
+	s := &memory{State: n.r.machine.New(), node: n}
 	if n.process != nil {
 		const few = 12 // older ones are of copies that are gone
 		n.memories = append(n.memories, s)
@@ -49,7 +45,7 @@ func (s *memory) Restore(snapshot []byte) error {
 // flip changes the value of a key behind the back of the state.
 func (s *memory) flip(key string) {
 	right := s.Hash()
-	o := s.State.Execute(putGoal(key, 1_000_000), nil)
+	o := s.State.Execute(s.node.r.machine.Put(key, 1_000_000), nil)
 	if o.Fault != "" || s.State.Apply(o.Diff) != nil {
 		return
 	}

@@ -252,7 +252,7 @@ func (n *node) asked(a *ask, reply func(answer)) core.Input {
 		n.waiting[n.ticket] = func(got txlog.Answer, err error) {
 			if err == nil {
 				var at txlog.Position
-				got.Result, at, err = n.core.Query(getQuery(a.key))
+				got.Result, at, err = n.core.Query(n.r.machine.Get(a.key))
 				got.Index, got.Hash = at.Index, at.Hash
 			}
 			reply(n.verdict(got, err))

@@ -22,6 +22,7 @@ type run struct {
 	world.Run
 
 	cfg     Config // as it is now
+	machine Machine
 	scene   *scene // nil: every fault
 	w       *world.World
 	net     network
@@ -94,13 +95,14 @@ func newRun(cfg Config) *run {
 	for _, name := range figures {
 		r.Stats[name] = 0
 	}
+	r.machine, _ = cfg.machine()
 	for i, name := range r.Names {
 		n := &node{r: r, index: i, name: name, key: keyOf(w.Draw())}
 		n.clock = w.NewClock(int64(w.Between(time.Hour, 20*time.Hour)), int64(w.Pick(2*skew+1)-skew))
 		r.nodes, r.byName[n.name] = append(r.nodes, n), n
 	}
 	r.genesis = r.makeGenesis()
-	r.id, r.judge = r.genesis.ID(), newJudge(r.genesis)
+	r.id, r.judge = r.genesis.ID(), newJudge(r.genesis, r.machine.New)
 	for _, n := range r.nodes {
 		n.disk = newDisk(r.storeOf(n), r.genesis)
 	}
@@ -114,7 +116,7 @@ func keyOf(seed uint64) ed25519.PrivateKey {
 
 // makeGenesis names the first nodes as members, in the order of their names.
 func (r *run) makeGenesis() txlog.Genesis {
-	g := txlog.Genesis{Namespace: "site", Machine: "kv/1", LeaseMS: lease, Retention: retention, Scrub: scrubEvery, Nonce: txlog.Hash{byte(r.cfg.Seed)}}
+	g := txlog.Genesis{Namespace: "site", Machine: r.machine.Genesis, LeaseMS: lease, Retention: retention, Scrub: scrubEvery, Nonce: txlog.Hash{byte(r.cfg.Seed)}}
 	for _, n := range r.nodes[:r.cfg.Members] {
 		g.Members = append(g.Members, txlog.Member{Name: n.name, Key: fingerprint(n.key), Store: r.w.Draw()>>1 | 1})
 	}

@@ -129,7 +129,7 @@ func changeOfTheFew(r *run) {
 			r.w.After(120*round, func() {
 				r.tell(late, "is cut off no longer")
 				r.part([]*node{late}, r.except(late), -1)
-				r.clients[0].asks(all[0], putGoal(keys[0], 1), "")
+				r.clients[0].asks(all[0], r.machine.Put(keys[0], 1), "")
 			})
 			r.w.After(300*round, func() {
 				r.Check(r.leader() != nil && slices.Contains(all[:3], r.leader()), AllAnswered, "none of the new members leads")

@@ -112,8 +112,8 @@ func (r *run) equal(n *node) {
 	known := n.core.Status().Copy.Known
 	r.Check(known <= at.Index, LiesDenied, "%s takes entry %d for committed, and there are %d", n.name, known, at.Index)
 	for _, key := range keys {
-		got, _, err := n.core.Query(getQuery(key))
-		want, _ := r.pure.Query(getQuery(key))
+		got, _, err := n.core.Query(r.machine.Get(key))
+		want, _ := r.pure.Query(r.machine.Get(key))
 		r.Check(r.spoiled || err == nil && bytes.Equal(got, want), AllEqual, "%s has %q for %s, and it is %q", n.name, got, key, want)
 	}
 }

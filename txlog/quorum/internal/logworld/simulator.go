@@ -4,10 +4,21 @@ import (
 	"slices"
 
 	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/story"
 )
 
-// Simulator is what runs logs.
-func Simulator() world.Simulator[Config, Plot] {
+// Simulator is what runs logs of keys and values, or of more machines.
+func Simulator(more ...Machine) world.Simulator[Config, Plot] {
+	with := func(c Config) Config {
+		c.more = more
+		return c
+	}
+	shelf := shelves{texts}
+	for _, m := range more {
+		if m.Stories != nil {
+			shelf = append(shelf, m.Stories)
+		}
+	}
 	return world.Simulator[Config, Plot]{
 		Name:    "log",
 		Aliases: []string{"txlog"},
@@ -27,8 +38,14 @@ equal.
   conch-lab sim log --runs 1000 --json
   conch-lab sim log --runs 40 --break look-before-storing`,
 		Rules: rules, Scenes: slices.Concat(scenes, stories),
-		Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
-		Stories: texts, Settings: settings, Stage: newStage,
+		Flags: func(f *world.Flags, c *Config) {
+			*c = with(*c)
+			flags(f, c)
+		},
+		Complete: func(c Config) Config { return with(c.WithDefaults()) }, Validate: Config.Validate,
+		Run:     func(c Config) world.Report { return Run(with(c)) },
+		Stories: shelf, Stage: newStage,
+		Settings: func(c *Config) []story.Setting { *c = with(*c); return settings(c) },
 	}
 }
 
@@ -38,6 +55,7 @@ func flags(f *world.Flags, c *Config) {
 	f.Add("clients", &c.Clients, "how many clients ask for goals (default 4)")
 	f.Add("seed", &c.Seed, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
 	f.Add("faults", &c.Faults, "for how long there are faults (default 40s, or what --scene needs)")
+	f.Add("machine", &c.Machine, "what the goals are of, "+c.machineNames()+" (default kv)")
 	f.Add("loss", &c.Loss, "how many of a hundred messages are lost")
 	f.Add("stalls", &c.Stalls, "what is lost comes later, as on a connection, and holds up all after it")
 	f.Add("calm", &c.Calm, "a world without faults")

@@ -48,7 +48,7 @@ func (c *client) goals(at *node, count int, then func()) {
 			then()
 			return
 		}
-		c.after(c.asks(at, addGoal(keys[4]), ""), next)
+		c.after(c.asks(at, c.r.machine.Add(keys[4]), ""), next)
 	}
 	next()
 }

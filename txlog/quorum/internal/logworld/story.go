@@ -19,6 +19,7 @@ func settings(cfg *Config) []story.Setting {
 	return []story.Setting{
 		story.Count("nodes", "how many nodes; 3 if it is not said", &cfg.Nodes),
 		story.Count("members", "how many of them decide, the first ones; all up to 5 if it is not said", &cfg.Members),
+		{Form: "machine NAME", What: "what the goals are of: " + cfg.machineNames() + "; kv if it is not said", Set: func(a story.Args) error { cfg.Machine = a.Name; return nil }},
 		story.Count("loss", "how many of a hundred messages are lost", &cfg.Loss),
 		story.Seed(&cfg.Seed),
 	}
@@ -43,7 +44,7 @@ func (s *stage) End() {
 	r := s.run
 	r.calm()
 	if r.Stats["goals"] == 0 {
-		s.client().asks(r.nodes[0], putGoal(keys[0], 1), "")
+		s.client().asks(r.nodes[0], r.machine.Put(keys[0], 1), "")
 	}
 	r.Until(r.w.Now()+settles, func() bool { return r.over && r.settled() })
 	if len(r.Found) == 0 {

@@ -84,21 +84,21 @@ func (s *stage) equal(story.Args) (bool, string) {
 }
 
 // goalOf reads a goal as a story writes it.
-func goalOf(text string) []byte {
+func (s *stage) goalOf(text string) []byte {
 	words := strings.Fields(text)
 	if len(words) == 3 && words[0] == "put" {
 		if n, err := strconv.Atoi(words[2]); err == nil {
-			return putGoal(words[1], n)
+			return s.machine.Put(words[1], n)
 		}
 	}
 	if len(words) == 2 && words[0] == "add" {
-		return addGoal(words[1])
+		return s.machine.Add(words[1])
 	}
 	return []byte(text)
 }
 
 func (s *stage) goal(a story.Args) error {
-	s.asked = append(s.asked, s.client().asks(s.byName[a.Node()], goalOf(a.Text), ""))
+	s.asked = append(s.asked, s.client().asks(s.byName[a.Node()], s.goalOf(a.Text), ""))
 	return nil
 }
 
