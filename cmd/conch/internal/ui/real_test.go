@@ -99,9 +99,15 @@ func TestThePageOfARealNode(t *testing.T) {
 	victim.Kill()
 	victim.Wait(patience)
 	b.says("1 of 3 scopes has no leader")
+	longDead(t, db)
 	started(t, db, "node-3", "127.0.0.1:0", "lonely")
 	b.says("All 3 scopes are led; 1 leader waits until no predecessor can act")
 	b.says("All 3 scopes are led\n")
+
+	b.at("#/timeline?w=1h")
+	const longest = "document.querySelector('tbody tr')?.innerText.replaceAll('\\u00a0', ' ') ?? ''"
+	b.until("the timeline says why nobody led", "/lonely[^]*23 min[^]*lost it: its session ended without a farewell; then nobody could take it: for 2[23] min no candidate was connected to the database/.test("+longest+")")
+	b.at("#/leaders")
 
 	server.Kill9()
 	gone := time.Now()
@@ -132,6 +138,22 @@ func TestThePageOfARealNode(t *testing.T) {
 	b.tells(db)
 	if !js[bool](b, "self.same === true") {
 		t.Error("the page was loaded again")
+	}
+}
+
+// longDead has a scope's leader be dead for 23 minutes, for which nobody was there to take over.
+func longDead(t *testing.T, db string) {
+	t.Helper()
+	conn := pgtest.Connect(t, pg.Config{URL: db})
+	for _, sql := range []string{
+		`UPDATE conch.heartbeat SET beat_at = beat_at - interval '23 minutes' WHERE scope = 'lonely'`,
+		`UPDATE conch.process SET started_at = started_at - interval '23 minutes', last_seen = last_seen - interval '23 minutes' WHERE id = 'node-2'`,
+		`UPDATE conch.leadership SET acquired_at = acquired_at - interval '23 minutes' WHERE scope = 'lonely'`,
+		`UPDATE conch.leadership_history SET at = at - interval '23 minutes' WHERE scope = 'lonely'`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ func TestTransactionsSayWhatIsInTheWay(t *testing.T) {
 	js[bool](b, "location.reload(); true")
 	b.says("1 of 2 accounts needs somebody: funds, unsignable")
 	b.says("In the way for 41 min: behind transaction " + txID(41) + ": it cannot pay")
+	b.until("a word for what is in the way is not one for a usual step", "[...document.querySelectorAll('.transactions .virtual .row')].some((e) => e.innerText.includes('held up: behind transaction')) && !document.querySelector('main').innerText.includes('waits for behind')")
 	b.says("✕ funds for 41 min: the account cannot pay")
 	b.says("“it has 3000000000000 wei”. What to do: fund it; no nonce was used up.")
 	b.says("unsignable for 6 min, nonce 433")

@@ -88,7 +88,7 @@ export function LastChange({ row }: { row: Row }) {
   const last = eventsOf.value.get(row.scope)?.findLast((e) => e.event === 'acquired')
   if (!last) return <>{row.acquired_at ? `began ${ago(row.acquired_at)}` : 'never led'}</>
   const how = { first: 'first term', takeover: 'takeover', handoff: 'handover' }[last.reason] ?? plain(last.reason)
-  return <>{ago(last.at)} · {how}{last.gap_ms !== undefined ? ` · took ${span(last.gap_ms)}` : ''}</>
+  return <>{ago(last.at)} · {how}{last.gap_ms !== undefined ? ` · took\u00a0${span(last.gap_ms)}` : ''}</>
 }
 
 function Dense({ rows }: { rows: Row[] }) {
@@ -102,7 +102,7 @@ function Dense({ rows }: { rows: Row[] }) {
           <a href={link('leaders/s', { scope: r.scope })} data-row><Name of={r.scope} most={narrow ? 26 : 44} /></a>
           {r.state !== 'nobody' && r.holder ? <Holder of={r.holder} most={20} /> : <span class="faint">nobody</span>}
           <span class="faint number">{narrow ? `epoch ${r.epoch}` : r.epoch}</span>
-          <Beat row={r} />
+          <Beat row={r} narrow={narrow} />
           {narrow ? null : <span class="faint cut">{live.value && inTrouble(r) && (r.obstacle || r.last_failure) ? plain(r.obstacle || r.last_failure || '') : <LastChange row={r} />}</span>}
         </>
       )} />
@@ -110,11 +110,11 @@ function Dense({ rows }: { rows: Row[] }) {
   )
 }
 
-function Beat({ row }: { row: Row }) {
+function Beat({ row, narrow }: { row: Row; narrow: boolean }) {
   if (!live.value || row.state === 'nobody' || row.state === 'released') return <span class="faint">–</span>
   const age = ageOf(row)
   const late = row.lease_ms > 0 && age > (row.lease_ms / 5) * 2.5
-  return <span class={late ? 'warn' : 'faint'}>{late ? `late: ${span(Math.round(age / 500) * 500)}` : 'beats'}</span>
+  return <span class={late ? 'warn' : 'faint'}>{late ? `late: ${span(Math.round(age / 500) * 500)}` : narrow ? 'beats' : 'in time'}</span>
 }
 
 /** Leading says which node leads how many. */
@@ -130,7 +130,7 @@ function Leading() {
     <section class="panel">
       <h2>Who leads</h2>
       <ul class="plain">{list.map(([id, n]) => (
-        <li key={id} class="line"><Holder of={id} leads={n.leads > 0} most={16} /><span class="faint right number">{!live.value ? '?' : `${n.leads.toLocaleString('en')} led, may lead ${n.may.toLocaleString('en')}`}</span></li>
+        <li key={id} class="line"><Holder of={id} leads={n.leads > 0} most={16} /><span class="faint right number">{!live.value ? '?' : `leads ${n.leads.toLocaleString('en')}, may lead ${n.may.toLocaleString('en')}`}</span></li>
       ))}</ul>
       {of.size > list.length ? <p class="faint">and {of.size - list.length} more</p> : null}
     </section>

@@ -277,7 +277,7 @@ function Chosen({ lane, term, every }: { lane: Lane; term: Term; every: Lane[] }
   const at = lane.terms.indexOf(term)
   const before = lane.terms[at - 1]
   const after = lane.terms[at + 1]
-  const times = <>from <Instant at={new Date(term.from).toISOString()} dated /> {term.open ? 'until now' : <>to <Instant at={new Date(term.to).toISOString()} dated /></>} ({span(without(term))})</>
+  const times = <>from <Instant at={new Date(term.from).toISOString()} dated /> {term.open ? (live.value ? 'until now' : 'until it was not known any more') : <>to <Instant at={new Date(term.to).toISOString()} dated /></>} ({span(without(term))})</>
   return (
     <section ref={box} class="panel chosen" role="status" aria-label="Chosen">
       <p>
@@ -292,19 +292,19 @@ function Chosen({ lane, term, every }: { lane: Lane; term: Term; every: Lane[] }
 
 function Longest({ list, choose }: { list: { lane: Lane; term: Term }[]; choose: (lane: Lane, term: Term) => void }) {
   return (
-    <div class="panel scrolls" tabIndex={0} role="region" aria-label="Longest times without a leader">
-      <table>
-        <thead><tr><th>Scope</th><th>When</th><th class="number">Nobody led for</th><th>Then</th><th>Why</th></tr></thead>
-        <tbody>{list.map(({ lane, term }) => {
+    <div class="panel scrolls longest" tabIndex={0} role="region" aria-label="Longest times without a leader">
+      <table role="table">
+        <thead role="rowgroup"><tr role="row"><th role="columnheader">Scope</th><th role="columnheader">When</th><th role="columnheader" class="number">Nobody led for</th><th role="columnheader">Then</th><th role="columnheader">Why</th></tr></thead>
+        <tbody role="rowgroup">{list.map(({ lane, term }) => {
           const after = lane.terms[lane.terms.indexOf(term) + 1]
           const grade = gradeOf(without(term), lane.lease)
           return (
-            <tr key={lane.scope + term.from}>
-              <td><button type="button" class="quiet" onClick={() => choose(lane, term)}><Name of={lane.scope} /></button></td>
-              <td><Instant at={new Date(term.from).toISOString()} dated /></td>
-              <td class={'number ' + { tick: '', short: 'warn', long: 'bad' }[grade]}>{grade === 'long' ? '✕ ' : grade === 'short' ? '! ' : ''}{span(without(term))}</td>
-              <td>{after?.holder ? <><Holder of={after.holder} /> <span class="faint">epoch {after.epoch}</span></> : term.open ? <span class="bad">{signs.nobody.sign} nobody yet</span> : '–'}</td>
-              <td><Drawn text={term.why || 'not recorded'} /></td>
+            <tr key={lane.scope + term.from} role="row">
+              <td role="cell"><button type="button" class="quiet" onClick={() => choose(lane, term)}><Name of={lane.scope} /></button></td>
+              <td role="cell"><Instant at={new Date(term.from).toISOString()} dated /></td>
+              <td role="cell" class={'number ' + { tick: '', short: 'warn', long: 'bad' }[grade]}>{grade === 'long' ? '✕ ' : grade === 'short' ? '! ' : ''}{span(without(term))}</td>
+              <td role="cell" class="whole">{after?.holder ? <><Holder of={after.holder} /> <span class="faint">epoch {after.epoch}</span></> : !term.open ? '–' : live.value ? <span class="bad">{signs.nobody.sign} nobody yet</span> : <span class="warn">? not known now</span>}</td>
+              <td role="cell"><Drawn text={term.why || 'not recorded'} /></td>
             </tr>
           )
         })}</tbody>

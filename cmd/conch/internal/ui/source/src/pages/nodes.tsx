@@ -96,7 +96,10 @@ function Processes({ all, known }: { all: Process[]; known: boolean }) {
 }
 
 const Settings = ({ p, most, known }: { p: Process; most: string; known: boolean }) =>
-  !p.settings ? <span class="faint">not told</span> : differs(p, most) ? <b class={known ? 'warn' : ''}>! <code><Drawn text={p.settings} /></code> differs</b> : <code><Drawn text={p.settings} /></code>
+  !p.settings ? <span class="faint">{p.version ? 'its program’s own' : 'not told'}</span> : differs(p, most) ? <b class={known ? 'warn' : ''}>! <code><Drawn text={p.settings} /></code> differs</b> : <code><Drawn text={p.settings} /></code>
+
+/** Where it serves. What tells its version, and neither this nor a configuration, is a program with the library. */
+const Where = ({ p }: { p: Process }) => (p.address ? <Name of={p.address} most={26} /> : <span class="faint">{p.version ? 'serves nothing' : 'not told'}</span>)
 
 const Lost = ({ p, known }: { p: Process; known: boolean }) => (p.lines_lost > 0 ? <b class={known ? 'warn' : ''}>! {p.lines_lost.toLocaleString('en')} at least</b> : <span class="faint">none</span>)
 
@@ -121,7 +124,7 @@ function Table({ all, most, known, label }: { all: Process[]; most: string; know
             <td>{span(p.lease_ms)}, {plain(p.locks)}{p.takeover === 'strict' ? '' : `, takeover ${plain(p.takeover)}`}</td>
             <td><Settings p={p} most={most} known={known} /></td>
             <td><Lost p={p} known={known} /></td>
-            <td><Name of={p.address || 'not told'} most={26} /></td>
+            <td><Where p={p} /></td>
           </tr>
         ))}</tbody>
       </table>
@@ -143,7 +146,7 @@ function Cards({ all, most, known, label }: { all: Process[]; most: string; know
             <div><dt>Lease, locks</dt><dd>{span(p.lease_ms)}, {plain(p.locks)}{p.takeover === 'strict' ? '' : `, takeover ${plain(p.takeover)}`}</dd></div>
             <div><dt>Configuration</dt><dd><Settings p={p} most={most} known={known} /></dd></div>
             <div><dt>Lost of its log</dt><dd><Lost p={p} known={known} /></dd></div>
-            <div><dt>Address</dt><dd><Name of={p.address || 'not told'} most={26} /></dd></div>
+            <div><dt>Address</dt><dd><Where p={p} /></dd></div>
           </dl>
         </li>
       ))}
@@ -184,7 +187,7 @@ function Doctor() {
   const of = (s: Finding['status']) => all.filter((f) => f.status === s)
   const [fail, warn, ok] = [of('fail'), of('warn'), of('ok')]
   const ill = [...fail, ...warn]
-  const text = ill.length === 0 ? `All ${count(ok.length, 'check')} are well` : [fail.length > 0 && `${count(fail.length, 'check')} ${fail.length === 1 ? 'fails' : 'fail'}`, warn.length > 0 && `${fail.length > 0 ? warn.length : count(warn.length, 'check')} ${warn.length === 1 ? 'warns' : 'warn'}`].filter(Boolean).join(', ') + `, ${ok.length} are well`
+  const text = ill.length === 0 ? (ok.length === 1 ? 'The one check is well' : `All ${ok.length} checks are well`) : [fail.length > 0 && `${count(fail.length, 'check')} ${fail.length === 1 ? 'fails' : 'fail'}`, warn.length > 0 && `${fail.length > 0 ? warn.length : count(warn.length, 'check')} ${warn.length === 1 ? 'warns' : 'warn'}`].filter(Boolean).join(', ') + `, ${ok.length} ${ok.length === 1 ? 'is' : 'are'} well`
   return (
     <section class="panel doctor" aria-labelledby="doctor">
       <div class="line">
