@@ -291,16 +291,19 @@ BEGIN
             SELECT w.scope, w.epoch, me, w.term, clock_timestamp() FROM minted w ORDER BY w.scope
                 ON CONFLICT (scope) DO UPDATE
                SET epoch = excluded.epoch, holder = excluded.holder, term = excluded.term, beat_at = excluded.beat_at
-        ), vacant AS ( -- what nobody led for long
+        ), unsaid AS ( -- terms that ended without a farewell
+            SELECT w.scope, w.old_epoch, w.old_holder, w.old_process, b.last_seen
+              FROM minted w LEFT JOIN conch.leader_heartbeat b ON b.provider_id = w.scope
+             WHERE w.lease_ms > 0 AND w.old_epoch > 0 AND w.old_parted IS NULL
+        ), vacant AS ( -- what nobody led for long, unless it was given up: then it may be that nobody wants it
             SELECT v.* FROM (
+                SELECT u.scope, u.old_epoch, u.old_holder, u.last_seen FROM unsaid u
+                UNION ALL -- it may have been written down long after it was lost
                 SELECT w.scope, w.old_epoch, w.old_holder,
-                       CASE WHEN w.old_parted IS NULL THEN b.last_seen
-                            WHEN w.old_lost -- it may have been written down long after it was lost
-                            THEN (SELECT e.beat_at FROM (SELECT * FROM conch.leadership_history e WHERE e.scope = w.scope ORDER BY e.id DESC LIMIT 8) e
-                                   WHERE e.epoch = w.old_epoch AND e.event = 'lost' LIMIT 1)
-                            ELSE w.old_parted END AS since
-                  FROM minted w LEFT JOIN conch.leader_heartbeat b ON b.provider_id = w.scope WHERE w.lease_ms > 0 AND w.old_epoch > 0
-            ) v WHERE v.since < clock_timestamp() - outage AND isfinite(v.since)
+                       (SELECT e.beat_at FROM (SELECT * FROM conch.leadership_history e WHERE e.scope = w.scope ORDER BY e.id DESC LIMIT 8) e
+                         WHERE e.epoch = w.old_epoch AND e.event = 'lost' LIMIT 1)
+                  FROM minted w WHERE w.lease_ms > 0 AND w.old_lost
+            ) v(scope, old_epoch, old_holder, since) WHERE v.since < clock_timestamp() - outage AND isfinite(v.since)
         ), candidates AS ( -- of these scopes, but those that went soon after; a session may be seen each 30 s only
             SELECT v.scope, min(p.started_at) AS began
               FROM conch.process p CROSS JOIN unnest(p.scopes) AS s(scope) JOIN vacant v USING (scope)
@@ -313,10 +316,8 @@ BEGIN
         ), past AS (
             INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason, beat_at)
             SELECT h.* FROM (
-                SELECT w.scope, w.old_epoch, w.old_holder, 'lost',
-                       CASE WHEN w.old_process = my_process THEN own_again ELSE no_farewell END, b.last_seen
-                  FROM minted w LEFT JOIN conch.leader_heartbeat b ON b.provider_id = w.scope
-                 WHERE w.lease_ms > 0 AND w.old_epoch > 0 AND w.old_parted IS NULL
+                SELECT u.scope, u.old_epoch, u.old_holder, 'lost', CASE WHEN u.old_process = my_process THEN own_again ELSE no_farewell END, u.last_seen
+                  FROM unsaid u
                 UNION ALL
                 SELECT a.scope, a.old_epoch, a.old_holder, 'blocked',
                        concat('for ', CASE WHEN a.secs < 120 THEN a.secs || ' s' ELSE a.secs / 60 || ' min' END, ' no candidate was connected to the database',
