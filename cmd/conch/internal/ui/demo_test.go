@@ -44,13 +44,14 @@ func demonstrated(t *testing.T) (demo *proctest.Process, page string) {
 	return demo, log.Find(t, `look at (http://\S+/) while it runs`)
 }
 
-// front makes the picture of the README, of a moment in which all is led, if somebody wants pictures.
-func (b *tab) front() {
+// front makes the picture of the README, of a moment in which all is led after some deaths, if somebody wants pictures.
+func (b *tab) front(epoch string) {
 	b.t.Helper()
 	dir := os.Getenv("CONCH_PICTURES")
 	if dir == "" {
 		return
 	}
+	b.until("some have died", epoch+" >= 9")
 	b.resize(look{width: 1200, height: 660})
 	b.until("all is led", "/^All \\d+ scopes are led( ·|$)/.test(document.title) && document.querySelector('.verdict.good')")
 	b.takes(filepath.Join(dir, "dashboard.png"), chromedp.CaptureScreenshot()) // docs/dashboard.png
@@ -77,7 +78,7 @@ func TestThePageOfTheDemo(t *testing.T) {
 	b.until("somebody leads the work", epoch+" > 0")
 	before := js[int](b, epoch)
 	b.until("its leaders die in front of us", fmt.Sprintf("%s > %d", epoch, before+1))
-	b.front()
+	b.front(epoch)
 	b.at("#/timeline")
 	b.until("each scope has a lane", "document.querySelectorAll('.lane-names a').length >= 3")
 	b.until("the table says how long nobody led, and why", "[...document.querySelectorAll('tbody tr')].some((e) => e.innerText.includes('demo') && e.innerText.includes('its session ended without a farewell'))")

@@ -18,6 +18,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // process is a conch node that serves the page.
@@ -139,6 +140,31 @@ func TestThePageOfARealNode(t *testing.T) {
 	if !js[bool](b, "self.same === true") {
 		t.Error("the page was loaded again")
 	}
+}
+
+// F8: after a night without the database the timeline says of each scope that no candidate was connected, and that the server was started.
+func TestTheTimelineSaysThatTheDatabaseWasAway(t *testing.T) {
+	runtest.LongRun(t)
+	t.Parallel()
+	browser(t)
+	server := pgtest.Own(t, postmaster.Config{})
+	db := server.URL("postgres")
+	migrated(t, db)
+	seen := started(t, db, "node-1", "127.0.0.1:0", "payments", "mailer")
+	started(t, db, "node-2", "127.0.0.1:0", "payments", "mailer")
+	b := open(t, seen.url, desk)
+	b.says("All 2 scopes are led")
+	server.Kill9()
+	b.says("Not known: the database has not answered for")
+	b.until("it was away for long", "/for (4\\d|[5-9]\\d|\\d+ min)/.test(document.querySelector('.verdict h1').innerText)")
+	again, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := server.StartAgain(again); err != nil {
+		t.Fatal(err)
+	}
+	b.says("All 2 scopes are led")
+	b.at("#/timeline?w=1h")
+	b.until("it says so of both scopes", "[...document.querySelectorAll('tbody tr')].filter((e) => /then nobody could take it: for \\d+ s no candidate was connected to the database, whose server was started meanwhile/.test(e.innerText)).length === 2")
 }
 
 // longDead has a scope's leader be dead for 23 minutes, for which nobody was there to take over.

@@ -4,7 +4,7 @@ import { HandOver } from './handover'
 import { inTrouble, type Row, signs, verdictOf } from './model'
 import { Banner, Copy, EventLine, Holder, Lease, Obstacle, StateOf, since, useNarrow, Virtual } from './parts'
 import { ageOf, events, how, live, loaded, now, rows, serverNow } from './store'
-import { eventsOf, Strip } from './strip'
+import { eventsOf, Strip, stripTime } from './strip'
 import { Instant, Name, plain, span } from './text'
 
 const mostCards = 24
@@ -71,7 +71,7 @@ export function Leaders() {
 function Card({ row }: { row: Row }) {
   return (
     <li class={'card ' + (live.value ? signs[row.state].tone : 'unknown')}>
-      <div class="line"><h2><a href={link('leaders/s', { scope: row.scope })} data-row><Name of={row.scope} most={26} /></a></h2><StateOf row={row} /></div>
+      <div class="line"><h2><a href={link('leaders/s', { scope: row.scope })} data-row><Name of={row.scope} most={40} /></a></h2><StateOf row={row} /></div>
       <div class="line"><span class="big">{row.holder && row.state !== 'nobody' && row.state !== 'released' ? <Holder of={row.holder} most={20} /> : live.value ? 'nobody' : <Holder of={row.holder || '?'} most={20} />}</span><span class="faint number">epoch {row.epoch}</span></div>
       <Lease row={row} />
       {live.value ? <Obstacle row={row} /> : null}
@@ -95,7 +95,7 @@ function Dense({ rows }: { rows: Row[] }) {
   const narrow = useNarrow()
   return (
     <div class="panel dense">
-      {narrow ? null : <div class="row head" aria-hidden="true"><span>State</span><span>Scope</span><span>Holder</span><span class="number">Epoch</span><span>Heartbeat</span><span>Last change</span></div>}
+      {narrow ? null : <div class="row head" aria-hidden="true"><span>State</span><span>Scope</span><span>Holder</span><span class="number">Epoch</span><span>Heartbeat</span><span>Last change, or what is wrong</span></div>}
       <Virtual items={rows} height={narrow ? 62 : 38} label="Scopes, trouble first" keyOf={(r) => r.scope} draw={(r) => (
         <>
           <StateOf row={r} />
@@ -103,11 +103,17 @@ function Dense({ rows }: { rows: Row[] }) {
           {r.state !== 'nobody' && r.holder ? <Holder of={r.holder} most={20} /> : <span class="faint">nobody</span>}
           <span class="faint number">{narrow ? `epoch ${r.epoch}` : r.epoch}</span>
           <Beat row={r} narrow={narrow} />
-          {narrow ? null : <span class="faint cut">{live.value && inTrouble(r) && (r.obstacle || r.last_failure) ? plain(r.obstacle || r.last_failure || '') : <LastChange row={r} />}</span>}
+          {narrow ? null : <Wrong row={r} />}
         </>
       )} />
     </div>
   )
+}
+
+/** Wrong is what is wrong with a scope, and else its last change of hands. */
+function Wrong({ row }: { row: Row }) {
+  const why = live.value && inTrouble(row) ? plain(row.obstacle || row.last_failure || '') : ''
+  return <span class="faint cut" title={why}>{why || <LastChange row={row} />}</span>
 }
 
 function Beat({ row, narrow }: { row: Row; narrow: boolean }) {
@@ -181,7 +187,7 @@ export function OneScope() {
         <h2>Candidates</h2>
         {row.candidates.length === 0 ? <p class="faint">None. A node with this role, or conch run --scope, is one.</p>
           : <div class="candidates">{row.candidates.map((c) => <Holder key={c} of={c} leads={led && c === row.holder} most={40} />)}</div>}
-        <h2>The last hour</h2>
+        <h2>{stripTime.value.words}</h2>
         <Strip row={row} />
         <div class="buttons"><HandOver row={row} /><a class="button" href={link('timeline', { q: row.scope })}>Timeline</a><a class="button" href={link('events', { scope: row.scope })}>Events</a></div>
       </section>

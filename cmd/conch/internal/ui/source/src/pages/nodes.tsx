@@ -55,7 +55,7 @@ function saidOf(all: Process[]): Said {
   const lost = alive.filter((p) => p.lines_lost > 0)
   const run = `${count(nodes, 'node')} ${nodes === 1 ? 'campaigns' : 'campaign'}`
   const more = [versions > 1 ? `They run ${versions} versions.` : versions === 1 ? `${nodes === 1 ? 'It runs' : 'All run'} ${plain(alive.find((p) => p.version)!.version)}.` : '', lost.length > 0 ? `Lines of the log of ${names(lost)} are missing: look at what reads its stderr.` : ''].filter(Boolean).join(' ')
-  if (alive.length === 0) return { tone: 'calm', sign: '○', text: 'Nobody campaigns', more: 'A node with a role does: conch node. Processes that were here within a day stand below.' }
+  if (alive.length === 0) return { tone: 'calm', sign: '○', text: 'Nobody campaigns', more: 'A node with a role does: conch node.' + (all.length > 0 ? ' Processes that were here within a day stand below.' : '') }
   if (other.length > 0) return {
     tone: 'warn', sign: '!', text: `${run}, with more than one configuration`,
     more: (most ? `${names(other)} ${new Set(other.map((p) => p.id)).size === 1 ? 'has' : 'have'} other roles, terms, channel or locks than most` : 'Their roles, terms, channel or locks differ') + `: compare their files, or what stands below on the pages that they serve. ${more}`,
@@ -187,7 +187,7 @@ function Doctor() {
   const of = (s: Finding['status']) => all.filter((f) => f.status === s)
   const [fail, warn, ok] = [of('fail'), of('warn'), of('ok')]
   const ill = [...fail, ...warn]
-  const text = ill.length === 0 ? (ok.length === 1 ? 'The one check is well' : `All ${ok.length} checks are well`) : [fail.length > 0 && `${count(fail.length, 'check')} ${fail.length === 1 ? 'fails' : 'fail'}`, warn.length > 0 && `${fail.length > 0 ? warn.length : count(warn.length, 'check')} ${warn.length === 1 ? 'warns' : 'warn'}`].filter(Boolean).join(', ') + `, ${ok.length} ${ok.length === 1 ? 'is' : 'are'} well`
+  const text = all.length === 0 ? 'Nothing was checked' : ill.length === 0 ? (ok.length === 1 ? 'The one check is well' : `All ${ok.length} checks are well`) : [fail.length > 0 && `${count(fail.length, 'check')} ${fail.length === 1 ? 'fails' : 'fail'}`, warn.length > 0 && `${fail.length > 0 ? warn.length : count(warn.length, 'check')} ${warn.length === 1 ? 'warns' : 'warn'}`].filter(Boolean).join(', ') + `, ${ok.length} ${ok.length === 1 ? 'is' : 'are'} well`
   return (
     <section class="panel doctor" aria-labelledby="doctor">
       <div class="line">
@@ -196,7 +196,7 @@ function Doctor() {
       </div>
       {is.value === null ? <p class="faint">{fault.value ? `It could not be examined: ${fault.value}` : live.value ? 'It connects to all that the node needs, which may take some seconds…' : 'It examines once the database answers.'}</p> : (
         <>
-          <p>{known ? <b class={fail.length > 0 ? 'bad' : warn.length > 0 ? 'warn' : 'good'}>{fail.length > 0 ? '✕' : warn.length > 0 ? '!' : '✓'} {text}</b> : <b class="warn">? {fault.value || 'not known now: this was found before'}</b>} <span class="faint small">examined {known ? ago(is.value.as_of) : <>{since(is.value.at)} ago</>}</span></p>
+          <p>{known ? <b class={fail.length > 0 ? 'bad' : warn.length > 0 ? 'warn' : ok.length > 0 ? 'good' : 'faint'}>{fail.length > 0 ? '✕' : warn.length > 0 ? '!' : ok.length > 0 ? '✓' : '○'} {text}</b> : <b class="warn">? {fault.value || 'not known now: this was found before'}</b>} <span class="faint small">examined {known ? ago(is.value.as_of) : <>{since(is.value.at)} ago</>}</span></p>
           {ill.length > 0 ? (
             <ul class="findings">{ill.map((f, i) => (
               <li key={f.check + i}>

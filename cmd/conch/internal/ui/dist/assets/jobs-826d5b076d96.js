@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./chunk-1022565cbf5f.js";import"./chunk-3993cca38162.js";import"./chunk-7f996d602f5e.js";import"./chunk-0aa46d801ef5.js";import"./chunk-a9b6d86eb1a5.js";export{d as Older,a as Page,b as Rows,c as useOlder};
