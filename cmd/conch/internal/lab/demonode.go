@@ -18,6 +18,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election/mint"
+	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -56,6 +57,7 @@ func (l lab) demoNode() *cobra.Command {
 		if cfg.Database, err = l.Configure(); err != nil {
 			return err
 		}
+		cfg.Database.About = func() pgmint.About { return pgmint.About{Version: l.Build.Version} }
 		if err := cfg.Validate(); err != nil {
 			return cli.Usagef("%w", err)
 		}

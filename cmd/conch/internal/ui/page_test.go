@@ -107,7 +107,7 @@ func TestTheFirstLineSaysHowThingsStand(t *testing.T) {
 	b.says("importer to node-1, 3.1 s without a leader")
 	n.set(hurt(team())...)
 	b.says("1 of 8 scopes has no leader")
-	b.says("1 without a leader, 1 with a late heartbeat, 1 whose role fails, 1 holding. The others are led.")
+	b.says("Nobody leads scheduler; 1 with a late heartbeat; 1 whose role fails; 1 holding. The others are led.")
 	if first := js[string](b, "document.querySelector('.card h2').innerText"); first != "scheduler" {
 		t.Errorf("the first card is of %s, want that of the scope without a leader", first)
 	}
@@ -127,9 +127,11 @@ func TestStaleIsAStateOfEverything(t *testing.T) {
 	b := open(t, n.URL+"/", desk)
 	b.says("All 8 scopes are led")
 	js[bool](b, "self.same = true")
+	high := js[int](b, "document.querySelector('header').offsetHeight")
 	n.away(43 * time.Second)
 	b.says("Not known: the database has not answered for 4")
 	for what, expression := range map[string]string{
+		"the page moves down by a line":                fmt.Sprintf("document.querySelector('header').offsetHeight !== %d", high),
 		"a card says how its scope stands":             "[...document.querySelectorAll('.card .state')].some((e) => !e.innerText.includes('not known now'))",
 		"a card says that its holder beats":            "document.querySelector('main').innerText.includes('beats')",
 		"a button hands over":                          "[...document.querySelectorAll('.card button')].some((e) => !e.disabled)",
@@ -344,6 +346,9 @@ func TestTheTimelineSaysWhyNobodyLed(t *testing.T) {
 	for _, as := range []look{phone, desk} {
 		b.resize(as)
 		b.until("the lanes are as the screen is wide", "Boolean(document.querySelector('.lane-names')) === (innerWidth >= 700) && document.querySelector('.lane-box canvas').offsetHeight > "+map[look]string{phone: "300", desk: "200"}[as])
+		if out := js[string](b, "[...document.querySelectorAll('tbody td')].filter((e) => e.getBoundingClientRect().right > innerWidth || e.offsetHeight > 200).map((e) => e.innerText).join(', ')"); out != "" {
+			t.Errorf("at a width of %d the table has out of sight: %q", as.width, out)
+		}
 		js[bool](b, "[...document.querySelectorAll('tbody button')].find((e) => e.innerText === 'mailer').click(); true")
 		b.until("what was chosen is in sight", "document.querySelector('.chosen').innerText.includes('mailer') && document.querySelector('.chosen').getBoundingClientRect().bottom < innerHeight + 2 && document.querySelector('.chosen').getBoundingClientRect().top > -2")
 		js[bool](b, "document.querySelector('tbody button').click(); true")
@@ -371,6 +376,69 @@ func TestAnUnreadTimelineClaimsNothing(t *testing.T) {
 	if text := js[string](b, "document.body.innerText"); strings.Contains(text, "was led all the time") || !strings.Contains(text, "Not known: the history could not be read.") {
 		t.Errorf("the page says %q, want that nothing is known", text)
 	}
+}
+
+// F8, rule 1: what goes on is not told as if it did so now, on the timeline either, while the database is away.
+func TestTheEndOfATimelineIsNotKnown(t *testing.T) {
+	t.Parallel()
+	n := watched(t)
+	n.set(hurt(team())...)
+	b := open(t, n.URL+"/#/timeline?w=24h", desk)
+	b.says("nobody yet")
+	b.until("a time that goes on grows", "/✕ 4[3-9]\\s+s/.test(document.querySelector('main').innerText)")
+	n.away(43 * time.Second)
+	b.says("the end of each lane is not known now")
+	js[bool](b, "[...document.querySelectorAll('tbody button')].find((e) => e.innerText === 'scheduler').click(); true")
+	b.says("until it was not known any more")
+	if text := js[string](b, "document.querySelector('main').innerText"); strings.Contains(text, "nobody yet") || strings.Contains(text, "until now") || strings.Contains(text, "in the way now") {
+		t.Errorf("while the database is away the page says %q", text)
+	}
+}
+
+// F8: a name stays on its line, and what happened can be read to its end on a phone too.
+func TestNothingOfAnEventIsCutOff(t *testing.T) {
+	t.Parallel()
+	n := watched(t)
+	n.set(hurt(team())...)
+	for _, as := range []look{desk, phone} {
+		b := open(t, n.URL+"/#/leaders", as)
+		b.says("payroll-p")
+		for _, hash := range []string{"#/leaders", "#/timeline?w=24h", "#/events"} {
+			b.at(hash)
+			b.until("its heading is there", "document.querySelector('main h1') && document.querySelector('main .holder')")
+			if broken := js[string](b, "[...document.querySelectorAll('main .holder')].filter((e) => e.getClientRects().length > 1 || e.offsetHeight > 34).map((e) => e.innerText).join(', ')"); broken != "" {
+				t.Errorf("at a width of %d %s breaks the names %q", as.width, hash, broken)
+			}
+			if cut := js[string](b, "[...document.querySelectorAll('.card h2')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.innerText).join(', ')"); cut != "" {
+				t.Errorf("at a width of %d %s cuts off the names %q", as.width, hash, cut)
+			}
+		}
+		b.until("its events are there", "document.querySelectorAll('.virtual .row').length > 8")
+		if cut := js[string](b, "[...document.querySelectorAll('.virtual .row > :nth-child(4)')].filter((e) => !/fence is held/.test(e.innerText) && (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 2)).map((e) => e.innerText).join(', ')"); cut != "" {
+			t.Errorf("at a width of %d events are cut off: %q", as.width, cut)
+		}
+	}
+}
+
+// F8: a cluster that is a minute old shows that minute, not an empty hour; its timeline names those that have bars, also who leads no more, and
+// says that nobody campaigns for a scope without a leader.
+func TestAYoungCluster(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, "/")
+	ago := func(s time.Duration) time.Time { return time.Now().Add(-s * time.Second).UTC() }
+	gap := int64(600)
+	n.happened(event{At: ago(40), Scope: "demo", Epoch: 1, Holder: "node-1", Event: "acquired", Reason: "first"},
+		event{At: ago(20), Scope: "demo", Epoch: 1, Holder: "node-1", Event: "lost", Reason: "its session ended without a farewell"},
+		event{At: ago(19), Scope: "demo", Epoch: 2, Holder: "node-2", Event: "acquired", Reason: "takeover", GapMS: &gap},
+		event{At: ago(30), Scope: "alone", Epoch: 1, Holder: "node-1", Event: "acquired", Reason: "first"})
+	n.set(row{Scope: "demo", State: "led", Epoch: 2, Holder: "node-2", AcquiredAt: ago(19), LeaseMS: 3000, HeartbeatAgeMS: 300, Candidates: []string{"node-2"}},
+		row{Scope: "alone", State: "nobody", Epoch: 1, Holder: "node-1", AcquiredAt: ago(30), LeaseMS: 3000, HeartbeatAgeMS: 19_000, Candidates: []string{}})
+	b := open(t, n.URL+"/#/leaders", desk)
+	b.says("Nobody leads alone. The others are led.")
+	b.until("the strip is of a minute", "[...document.querySelectorAll('.card .strip')].some((e) => e.getAttribute('aria-label') === 'The last minute: 2 terms, 1 time without a leader' && e.querySelector('rect').width.baseVal.value > 200)")
+	b.at("#/timeline")
+	b.until("both holders are named below the lanes", "['node-1', 'node-2'].every((h) => document.querySelector('.legend').innerText.includes(h))")
+	b.says("its leader is gone; no candidate is connected to the database")
 }
 
 // drawnColours counts those of some colours that are on the lanes.
@@ -491,10 +559,6 @@ func TestPictures(t *testing.T) {
 		b.until("it asks", "document.querySelector('dialog[open]')")
 		b.picture(filepath.Join(dir, "handover-"+name+".png"))
 	}
-	front := open(t, n.URL+"/", look{width: 1200, height: 660})
-	stand(n, "well")
-	front.until("all is well", "document.title.startsWith('All 8')")
-	front.picture(filepath.Join(dir, "readme.png")) // docs/dashboard.png
 	empty, many := newNode(t, "/"), newNode(t, "/")
 	many.set(crowd(1000)...)
 	for name, as := range fewLooks {
@@ -507,11 +571,29 @@ func TestPictures(t *testing.T) {
 	}
 }
 
+// picture is of the whole page, also of what lies below the screen; of a question, of the screen.
 func (b *tab) picture(path string) {
+	b.t.Helper()
+	take := chromedp.FullScreenshot(100)
+	if js[bool](b, "document.querySelector('dialog[open]') !== null") {
+		take = chromedp.CaptureScreenshot()
+	}
+	b.takes(path, take)
+}
+
+// pictured makes a picture if somebody wants pictures.
+func (b *tab) pictured(name string) {
+	b.t.Helper()
+	if dir := os.Getenv("CONCH_PICTURES"); dir != "" {
+		b.picture(filepath.Join(dir, name+".png"))
+	}
+}
+
+func (b *tab) takes(path string, take chromedp.Action[[]byte]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	png, err := chromedp.Run(ctx, take)
 	if err == nil {
 		err = os.WriteFile(path, png, 0o600)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // process is a conch node that serves the page.
@@ -99,9 +100,15 @@ func TestThePageOfARealNode(t *testing.T) {
 	victim.Kill()
 	victim.Wait(patience)
 	b.says("1 of 3 scopes has no leader")
+	longDead(t, db)
 	started(t, db, "node-3", "127.0.0.1:0", "lonely")
 	b.says("All 3 scopes are led; 1 leader waits until no predecessor can act")
 	b.says("All 3 scopes are led\n")
+
+	b.at("#/timeline?w=1h")
+	const longest = "document.querySelector('tbody tr')?.innerText.replaceAll('\\u00a0', ' ') ?? ''"
+	b.until("the timeline says why nobody led", "/lonely[^]*23 min[^]*lost it: its session ended without a farewell; then nobody could take it: for 2[23] min no candidate was connected to the database/.test("+longest+")")
+	b.at("#/leaders")
 
 	server.Kill9()
 	gone := time.Now()
@@ -132,6 +139,47 @@ func TestThePageOfARealNode(t *testing.T) {
 	b.tells(db)
 	if !js[bool](b, "self.same === true") {
 		t.Error("the page was loaded again")
+	}
+}
+
+// F8: after a night without the database the timeline says of each scope that no candidate was connected, and that the server was started.
+func TestTheTimelineSaysThatTheDatabaseWasAway(t *testing.T) {
+	runtest.LongRun(t)
+	t.Parallel()
+	browser(t)
+	server := pgtest.Own(t, postmaster.Config{})
+	db := server.URL("postgres")
+	migrated(t, db)
+	seen := started(t, db, "node-1", "127.0.0.1:0", "payments", "mailer")
+	started(t, db, "node-2", "127.0.0.1:0", "payments", "mailer")
+	b := open(t, seen.url, desk)
+	b.says("All 2 scopes are led")
+	server.Kill9()
+	b.says("Not known: the database has not answered for")
+	b.until("it was away for long", "/for (4\\d|[5-9]\\d|\\d+ min)/.test(document.querySelector('.verdict h1').innerText)")
+	again, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := server.StartAgain(again); err != nil {
+		t.Fatal(err)
+	}
+	b.says("All 2 scopes are led")
+	b.at("#/timeline?w=1h")
+	b.until("it says so of both scopes", "[...document.querySelectorAll('tbody tr')].filter((e) => /then nobody could take it: for \\d+ s no candidate was connected to the database, whose server was started meanwhile/.test(e.innerText)).length === 2")
+}
+
+// longDead has a scope's leader be dead for 23 minutes, for which nobody was there to take over.
+func longDead(t *testing.T, db string) {
+	t.Helper()
+	conn := pgtest.Connect(t, pg.Config{URL: db})
+	for _, sql := range []string{
+		`UPDATE conch.heartbeat SET beat_at = beat_at - interval '23 minutes' WHERE scope = 'lonely'`,
+		`UPDATE conch.process SET started_at = started_at - interval '23 minutes', last_seen = last_seen - interval '23 minutes' WHERE id = 'node-2'`,
+		`UPDATE conch.leadership SET acquired_at = acquired_at - interval '23 minutes' WHERE scope = 'lonely'`,
+		`UPDATE conch.leadership_history SET at = at - interval '23 minutes' WHERE scope = 'lonely'`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

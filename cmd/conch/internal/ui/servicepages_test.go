@@ -129,6 +129,7 @@ func TestServicesThatAreNotKnown(t *testing.T) {
 			"a button does something":              "document.querySelector('main button:not(:disabled):not(.quiet)')",
 			"a state is told as of now":            "[...document.querySelectorAll('.choices .state, .state-edge .state')].some((e) => !e.innerText.includes('not known now'))",
 			"an edge has the colour of what is so": "document.querySelector('.state-edge.good, .state-edge.warn, .state-edge.bad')",
+			"a member is told to be heard now":     "/is heard/.test(document.querySelector('main').innerText)",
 			"the page has forgotten what was":      "document.querySelectorAll('.panel').length < 2",
 			"a bar has the colour of a state":      "[...document.querySelectorAll('.bar i')].some((e) => /26, 138, 76|196, 122, 16/.test(getComputedStyle(e).backgroundColor))",
 		} {

@@ -46,6 +46,7 @@ func TestTransactionsSayWhatIsInTheWay(t *testing.T) {
 	js[bool](b, "location.reload(); true")
 	b.says("1 of 2 accounts needs somebody: funds, unsignable")
 	b.says("In the way for 41 min: behind transaction " + txID(41) + ": it cannot pay")
+	b.until("a word for what is in the way is not one for a usual step", "[...document.querySelectorAll('.transactions .virtual .row')].some((e) => e.innerText.includes('held up: behind transaction')) && !document.querySelector('main').innerText.includes('waits for behind')")
 	b.says("✕ funds for 41 min: the account cannot pay")
 	b.says("“it has 3000000000000 wei”. What to do: fund it; no nonce was used up.")
 	b.says("unsignable for 6 min, nonce 433")
@@ -441,7 +442,7 @@ func TestAPageThatIsGone(t *testing.T) {
 	n.lost = ""
 	n.mu.Unlock()
 	b.press("Load all anew")
-	b.says("Every node holds all files of the 1 scope that this node leads")
+	b.says("Every node holds all files of the one scope that this node leads")
 }
 
 // S22: the page says which node lacks some of the leader's files; a follower says that only the leader knows. Files are found by name.
@@ -449,12 +450,18 @@ func TestFilesSayWhoLacksWhat(t *testing.T) {
 	t.Parallel()
 	n := trading(t, "trouble")
 	b := open(t, n.URL+"/#/files", desk)
-	b.says("A node lacks some of the files of 1 scope")
+	b.says("A node lacks some of the files of one scope")
 	b.says("! lacks some of 6.41: what is missing is pushed until it is there")
 	b.says("What other nodes hold is known to the leader: open the page of node-3.")
 	b.says("812 files, 48.2 GB")
 	n.trades("well")
-	b.says("Every node holds all files of the 1 scope that this node leads")
+	b.says("Every node holds all files of the one scope that this node leads")
+	n.away(43 * time.Second)
+	b.says("this page needs neither")
+	if !js[bool](b, "getComputedStyle(document.querySelector('.one dd')).color === getComputedStyle(document.body).color") {
+		t.Error("what is known without a database is grey without one")
+	}
+	n.away(0)
 	b.press("reports")
 	b.says("812 files")
 	b.press("Read 500 more")

@@ -140,7 +140,7 @@ func TestHeadersOfThePage(t *testing.T) {
 	}
 }
 
-// The README's first screen shows the page: the picture is one of TestPictures, and small.
+// The README's first screen shows the page: the picture is one of TestThePageOfTheDemo, and small.
 func TestTheReadmeShowsThePage(t *testing.T) {
 	t.Parallel()
 	const root = "../../../../"

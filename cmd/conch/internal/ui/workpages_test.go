@@ -38,6 +38,11 @@ func TestNodes(t *testing.T) {
 	if got := js[string](b, "[...document.querySelectorAll('.keys-of > div')].find((e) => e.innerText.includes('election.lease')).innerText.replaceAll('\\n', ' ')"); got != "election.lease 3s line 12" {
 		t.Errorf("the configuration has %q", got)
 	}
+	n.mu.Lock()
+	n.work.processes[2]["settings"], n.work.processes[2]["address"] = "", "" // a program with the library
+	n.mu.Unlock()
+	b.says("its program’s own")
+	b.says("serves nothing")
 	n.troubled()
 	b.says("3 nodes campaign, with more than one configuration")
 	b.says("node-3 has other roles, terms, channel or locks than most")

@@ -66,7 +66,7 @@ export function Events() {
       {shown.length === 0 ? <p class="panel faint">{events.value.length === 0 && !f.scope ? 'Nothing has happened yet. An election writes the first line.' : 'No event that was read is like that.'}</p> : (
         <div class="panel dense events">
           {narrow ? null : <div class="row head" aria-hidden="true"><span>When</span><span>Scope</span><span>Holder</span><span>What</span><span /></div>}
-          <Virtual items={shown.toReversed()} height={narrow ? 62 : 38} label="Events, the newest first" keyOf={(e) => e.id} draw={(e) => (
+          <Virtual items={shown.toReversed()} height={narrow ? 106 : 38} label="Events, the newest first" keyOf={(e) => e.id} draw={(e) => (
             <>
               <span class="faint"><Instant at={e.at} dated /></span>
               <a href={link('leaders/s', { scope: e.scope })} data-row><Name of={e.scope} most={narrow ? 22 : 34} /></a>

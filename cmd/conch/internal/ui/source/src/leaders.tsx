@@ -4,7 +4,7 @@ import { HandOver } from './handover'
 import { inTrouble, type Row, signs, verdictOf } from './model'
 import { Banner, Copy, EventLine, Holder, Lease, Obstacle, StateOf, since, useNarrow, Virtual } from './parts'
 import { ageOf, events, how, live, loaded, now, rows, serverNow } from './store'
-import { eventsOf, Strip } from './strip'
+import { eventsOf, Strip, stripTime } from './strip'
 import { Instant, Name, plain, span } from './text'
 
 const mostCards = 24
@@ -71,7 +71,7 @@ export function Leaders() {
 function Card({ row }: { row: Row }) {
   return (
     <li class={'card ' + (live.value ? signs[row.state].tone : 'unknown')}>
-      <div class="line"><h2><a href={link('leaders/s', { scope: row.scope })} data-row><Name of={row.scope} most={26} /></a></h2><StateOf row={row} /></div>
+      <div class="line"><h2><a href={link('leaders/s', { scope: row.scope })} data-row><Name of={row.scope} most={40} /></a></h2><StateOf row={row} /></div>
       <div class="line"><span class="big">{row.holder && row.state !== 'nobody' && row.state !== 'released' ? <Holder of={row.holder} most={20} /> : live.value ? 'nobody' : <Holder of={row.holder || '?'} most={20} />}</span><span class="faint number">epoch {row.epoch}</span></div>
       <Lease row={row} />
       {live.value ? <Obstacle row={row} /> : null}
@@ -88,33 +88,39 @@ export function LastChange({ row }: { row: Row }) {
   const last = eventsOf.value.get(row.scope)?.findLast((e) => e.event === 'acquired')
   if (!last) return <>{row.acquired_at ? `began ${ago(row.acquired_at)}` : 'never led'}</>
   const how = { first: 'first term', takeover: 'takeover', handoff: 'handover' }[last.reason] ?? plain(last.reason)
-  return <>{ago(last.at)} · {how}{last.gap_ms !== undefined ? ` · took ${span(last.gap_ms)}` : ''}</>
+  return <>{ago(last.at)} · {how}{last.gap_ms !== undefined ? ` · took\u00a0${span(last.gap_ms)}` : ''}</>
 }
 
 function Dense({ rows }: { rows: Row[] }) {
   const narrow = useNarrow()
   return (
     <div class="panel dense">
-      {narrow ? null : <div class="row head" aria-hidden="true"><span>State</span><span>Scope</span><span>Holder</span><span class="number">Epoch</span><span>Heartbeat</span><span>Last change</span></div>}
+      {narrow ? null : <div class="row head" aria-hidden="true"><span>State</span><span>Scope</span><span>Holder</span><span class="number">Epoch</span><span>Heartbeat</span><span>Last change, or what is wrong</span></div>}
       <Virtual items={rows} height={narrow ? 62 : 38} label="Scopes, trouble first" keyOf={(r) => r.scope} draw={(r) => (
         <>
           <StateOf row={r} />
           <a href={link('leaders/s', { scope: r.scope })} data-row><Name of={r.scope} most={narrow ? 26 : 44} /></a>
           {r.state !== 'nobody' && r.holder ? <Holder of={r.holder} most={20} /> : <span class="faint">nobody</span>}
           <span class="faint number">{narrow ? `epoch ${r.epoch}` : r.epoch}</span>
-          <Beat row={r} />
-          {narrow ? null : <span class="faint cut">{live.value && inTrouble(r) && (r.obstacle || r.last_failure) ? plain(r.obstacle || r.last_failure || '') : <LastChange row={r} />}</span>}
+          <Beat row={r} narrow={narrow} />
+          {narrow ? null : <Wrong row={r} />}
         </>
       )} />
     </div>
   )
 }
 
-function Beat({ row }: { row: Row }) {
+/** Wrong is what is wrong with a scope, and else its last change of hands. */
+function Wrong({ row }: { row: Row }) {
+  const why = live.value && inTrouble(row) ? plain(row.obstacle || row.last_failure || '') : ''
+  return <span class="faint cut" title={why}>{why || <LastChange row={row} />}</span>
+}
+
+function Beat({ row, narrow }: { row: Row; narrow: boolean }) {
   if (!live.value || row.state === 'nobody' || row.state === 'released') return <span class="faint">–</span>
   const age = ageOf(row)
   const late = row.lease_ms > 0 && age > (row.lease_ms / 5) * 2.5
-  return <span class={late ? 'warn' : 'faint'}>{late ? `late: ${span(Math.round(age / 500) * 500)}` : 'beats'}</span>
+  return <span class={late ? 'warn' : 'faint'}>{late ? `late: ${span(Math.round(age / 500) * 500)}` : narrow ? 'beats' : 'in time'}</span>
 }
 
 /** Leading says which node leads how many. */
@@ -130,7 +136,7 @@ function Leading() {
     <section class="panel">
       <h2>Who leads</h2>
       <ul class="plain">{list.map(([id, n]) => (
-        <li key={id} class="line"><Holder of={id} leads={n.leads > 0} most={16} /><span class="faint right number">{!live.value ? '?' : `${n.leads.toLocaleString('en')} led, may lead ${n.may.toLocaleString('en')}`}</span></li>
+        <li key={id} class="line"><Holder of={id} leads={n.leads > 0} most={16} /><span class="faint right number">{!live.value ? '?' : `leads ${n.leads.toLocaleString('en')}, may lead ${n.may.toLocaleString('en')}`}</span></li>
       ))}</ul>
       {of.size > list.length ? <p class="faint">and {of.size - list.length} more</p> : null}
     </section>
@@ -181,7 +187,7 @@ export function OneScope() {
         <h2>Candidates</h2>
         {row.candidates.length === 0 ? <p class="faint">None. A node with this role, or conch run --scope, is one.</p>
           : <div class="candidates">{row.candidates.map((c) => <Holder key={c} of={c} leads={led && c === row.holder} most={40} />)}</div>}
-        <h2>The last hour</h2>
+        <h2>{stripTime.value.words}</h2>
         <Strip row={row} />
         <div class="buttons"><HandOver row={row} /><a class="button" href={link('timeline', { q: row.scope })}>Timeline</a><a class="button" href={link('events', { scope: row.scope })}>Events</a></div>
       </section>

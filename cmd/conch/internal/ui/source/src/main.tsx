@@ -88,7 +88,7 @@ function Bar({ at }: { at: string }) {
       {s?.cluster ? <span class="cluster" title="The name of the cluster"><Name of={s.cluster} most={24} /></span> : null}
       <nav ref={nav} aria-label="Pages"><ul>{tabs.value.map((p) => <li key={p.path}><a href={link(p.path)} aria-current={p.path === at ? 'page' : undefined}>{p.title}</a></li>)}</ul></nav>
       <div class="who">
-        {s ? <span class="faint seen"><span class="words">seen from </span><b><Name of={s.node} most={20} /></b>{s.tokens ? <> · <Name of={s.name} most={16} />, may {s.may}</> : null}</span> : null}
+        {s ? <span class="faint seen" title="The node that this page is seen from"><span class="words">seen from </span><b><Name of={s.node} most={20} /></b>{s.tokens ? <> · <Name of={s.name} most={16} />, may {s.may}</> : null}</span> : null}
         {operating.value ? <button type="button" onClick={lockUp}>may operate · lock</button> : null}
         <Liveness />
         <ThemeSwitch />

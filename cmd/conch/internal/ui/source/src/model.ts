@@ -1,4 +1,5 @@
 // What the node says, as its OpenAPI document has it, and what the page makes of it. Nothing here touches the page.
+import { middle, plain } from './text'
 
 export type State = 'nobody' | 'late' | 'fails' | 'holding' | 'released' | 'led'
 
@@ -14,6 +15,7 @@ export interface Row {
   obstacle?: string
   failures?: number
   last_failure?: string
+  heard_at?: number // when its holder was heard last, by the node's clock: the page notes it as it takes the row
 }
 
 export interface Change { version: number; rows: Row[]; gone: string[] }
@@ -49,7 +51,7 @@ export const signs: Record<State, Word> = {
   fails: { sign: '!', word: 'role fails', tone: 'warn' },
   holding: { sign: '◷', word: 'holding', tone: 'warn' },
   released: { sign: '○', word: 'given up', tone: 'calm' },
-  led: { sign: '✓', word: 'leads', tone: 'good' },
+  led: { sign: '✓', word: 'is led', tone: 'good' },
 }
 
 const order = Object.keys(signs) as State[]
@@ -68,9 +70,9 @@ export function verdictOf(rows: Row[], nodes: number): Said {
   const [all, nobody, late, fails, holding, released] = [rows.length, of('nobody'), of('late'), of('fails'), of('holding'), of('released')]
   const scopes = all === 1 ? 'scope' : 'scopes'
   const more = [
-    nobody && `${grouped(nobody)} without a leader`, late && `${grouped(late)} with a late heartbeat`, fails && `${grouped(fails)} whose role fails`,
+    nobody && `Nobody leads ${named(rows.filter((r) => r.state === 'nobody'))}`, late && `${grouped(late)} with a late heartbeat`, fails && `${grouped(fails)} whose role fails`,
     holding && `${grouped(holding)} holding`, released && `${grouped(released)} given up`,
-  ].filter(Boolean).join(', ')
+  ].filter(Boolean).join('; ')
   if (all === 0) return { tone: 'calm', sign: '○', text: 'There is no scope yet', more: 'Nobody has campaigned in this database: start a node with a role, or try conch run --scope hello -- sleep 60.' }
   if (nobody > 0) return { tone: 'bad', sign: '✕', text: `${grouped(nobody)} of ${grouped(all)} ${scopes} ${nobody === 1 ? 'has' : 'have'} no leader`, more: rest(more, nobody + late + fails + holding + released, all) }
   if (late > 0) return { tone: 'warn', sign: '!', text: `The leader of ${grouped(late)} of ${grouped(all)} ${scopes} sends no heartbeats`, more: rest(more, late + fails + holding + released, all) }
@@ -81,6 +83,9 @@ export function verdictOf(rows: Row[], nodes: number): Said {
   if (released > 0) return { tone: 'good', sign: '✓', text: `${grouped(all - released)} of ${grouped(all)} scopes ${all - released === 1 ? 'is' : 'are'} led, ${grouped(released)} given up${waits}`, more: `Led ${by}.` }
   return { tone: 'good', sign: '✓', text: (all === 1 ? 'The one scope is led' : `All ${grouped(all)} scopes are led`) + waits, more: `Led ${by}.` }
 }
+
+/** named has the names of a few, so that the first line says which. */
+const named = (some: Row[]) => some.slice(0, 3).map((r) => plain(middle(r.scope, 34))).join(', ') + (some.length > 3 ? ` and ${grouped(some.length - 3)} more` : '')
 
 const rest = (more: string, named: number, all: number) => more + (named < all ? '. The others are led.' : '.')
 
@@ -101,7 +106,7 @@ const hindrances = ['evicted', 'blocked']
 /** whyNobody is why a scope had no leader for a time: how the last leadership ended, and what kept others from it since. */
 function whyNobody(over: Event | null, hindered: Event[], how: string, ms: number): string {
   const why = [...new Set([over ? said(over) : how, ...hindered.map(said)])].join('; then ')
-  return ms > outage && hindered.length === 0 ? `${why}; what kept others from it was not recorded` : why
+  return ms > outage && hindered.length === 0 ? `${why}; ${over?.event === 'released' ? 'nobody took it then' : 'what kept others from it was not recorded'}` : why
 }
 
 /**
@@ -145,14 +150,14 @@ export function termsOf(events: Event[], row: Row | undefined, from: number, to:
   const t = term as Term | null
   if (t && led && t.epoch < row.epoch && row.acquired_at) close(Date.parse(row.acquired_at), null) // the row is ahead of the events
   if (term) {
-    close(led || !row ? Math.min(to, now) : Math.max((term as Term).from, now - row.heartbeat_age_ms), null)
+    close(led || !row ? Math.min(to, now) : Math.max((term as Term).from, row.heard_at ?? now - row.heartbeat_age_ms), null)
     terms[terms.length - 1]!.open = Boolean(led) && to >= now
   } else if (led && row.acquired_at && (terms[terms.length - 1]?.epoch ?? 0) < row.epoch) {
     terms.push({ from: Math.max(from, Date.parse(row.acquired_at)), to: Math.min(to, now), holder: row.holder, epoch: row.epoch, open: to >= now, why: '', ended: '' })
   }
   const last = terms[terms.length - 1]
   if (row && row.state === 'nobody' && row.epoch > 0 && now <= to + 1000 && last && last.holder !== '') {
-    terms.push({ from: last.to, to: Math.min(to, now), holder: '', epoch: row.epoch, open: true, why: [whyNobody(over, hindered, 'its leader is gone', 0), ...(row.obstacle ? [`in the way now: ${row.obstacle}`] : [])].join('; '), ended: '' })
+    terms.push({ from: last.to, to: Math.min(to, now), holder: '', epoch: row.epoch, open: true, why: [whyNobody(over, hindered, 'its leader is gone', 0), ...(row.obstacle ? [`in the way: ${row.obstacle}`] : row.candidates.length === 0 ? ['no candidate is connected to the database'] : [])].join('; '), ended: '' })
   }
   return terms.filter((t) => t.to >= from && t.from <= to).map((t) => ({ ...t, from: Math.max(from, t.from), to: Math.min(to, t.to) }))
 }

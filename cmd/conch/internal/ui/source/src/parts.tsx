@@ -35,7 +35,7 @@ export function Lease({ row }: { row: Row }) {
   const age = known ? ageOf(row) : 0
   const late = known && age > (row.lease_ms / 5) * 2.5
   const left = !known ? 0 : late ? Math.max(0, 1 - age / row.lease_ms) : 1
-  const text = !live.value ? '' : !known ? '' : late ? `late: ${span(Math.round(age / 500) * 500)}` : 'beats'
+  const text = !live.value ? '' : !known ? '' : late ? `late: ${span(Math.round(age / 500) * 500)}` : 'beats in time'
   return (
     <span class={'lease' + (late ? ' late' : '')}>
       <i class="track" aria-hidden="true"><i ref={(at: HTMLElement | null) => at?.style.setProperty('width', `${left * 100}%`)} /></i>
@@ -48,6 +48,7 @@ export function Lease({ row }: { row: Row }) {
 export function Obstacle({ row }: { row: Row }) {
   const why = row.state === 'nobody' ? row.obstacle : row.state === 'fails' ? row.last_failure : row.obstacle
   const times = row.state === 'fails' && row.failures ? `Its role failed ${row.failures === 1 ? 'once' : row.failures + ' times'} in ten minutes: ` : ''
+  if (row.state === 'holding' && !why) return <p class="obstacle">It waits until no predecessor can act.</p>
   if (!why && !times) return null
   return <p class={'obstacle ' + signs[row.state].tone}>{row.state === 'nobody' ? <b>In the way: </b> : null}{times}<Drawn text={why ?? ''} /></p>
 }

@@ -83,7 +83,7 @@ const known = new Map<string, Row>()
 function takeChange(c: Change): void {
   if (c.version < version) return
   version = c.version
-  for (const r of c.rows ?? []) known.set(r.scope, r)
+  for (const r of c.rows ?? []) known.set(r.scope, { ...r, heard_at: serverNow() - r.heartbeat_age_ms })
   for (const scope of c.gone ?? []) known.delete(scope)
   rows.value = sorted(known.values())
 }

@@ -6,7 +6,7 @@ import { read, type Refusal } from './api'
 import { draw, drawBrush, heightOf, hit, type Lane, type Look } from './lanes'
 import { byScope, type Event, gradeOf, signs, type Term, termsOf } from './model'
 import { Copy, Holder, useNarrow } from './parts'
-import { events, hueOf, live, now, rows, serverNow } from './store'
+import { events, how, hueOf, live, now, rows, serverNow } from './store'
 import { count, Drawn, Instant, localTime, Name, span, zone } from './text'
 
 const hour = 3_600_000
@@ -97,7 +97,7 @@ export function Timeline() {
   const look: Look = { from: at.from, to: at.to, hueOf, named: narrow, selected: chosen ? { scope: chosen.lane.scope, from: chosen.term.from } : null }
   return (
     <>
-      <div class="line title"><h1>Who led when</h1>{live.value ? null : <span class="warn">! the end of each lane is not known now</span>}</div>
+      <div class="line title"><h1>Who led when</h1>{live.value ? null : <span class="warn">! the end of each lane is not known now: {how.value.why}</span>}</div>
       <Tools at={at} q={query.get('q') ?? ''} />
       <p class="faint small">{localTime(at.from, true)} – {localTime(at.to, true)}, times of {zone}. {past.value.whole ? '' : 'There are more events than the page draws: what is older is left out. '}{past.value.fault ? <span class="warn">! The history could not be read: {past.value.fault}</span> : null}</p>
       <section class="panel lanes" aria-label="Lanes">
@@ -109,7 +109,7 @@ export function Timeline() {
             </div>
             {lanes.length > shown.length ? <button type="button" class="quiet" onClick={() => more.value++}>Show more lanes ({lanes.length - shown.length} are below)</button> : null}
             <Brush look={look} />
-            <Legend />
+            <Legend lanes={shown} look={look} />
           </>
         )}
       </section>
@@ -139,7 +139,7 @@ function lanesOf(at: { from: number; to: number }): Lane[] {
 function find(lanes: Lane[], sel: string | null): { lane: Lane; term: Term } | null {
   const [, from, scope] = /^(\d+(?:\.\d+)?)@(.*)$/s.exec(sel ?? '') ?? []
   const lane = lanes.find((l) => l.scope === scope)
-  const term = lane?.terms.find((t) => Math.abs(t.from - Number(from)) < 1)
+  const term = lane?.terms.find((t) => Math.abs(t.from - Number(from)) < (t.open && t.holder === '' ? 60_000 : 1)) // when a leader that is gone was heard last is told anew with each row
   return lane && term ? { lane, term } : null
 }
 
@@ -254,10 +254,11 @@ function Brush({ look }: { look: Look }) {
   )
 }
 
-function Legend() {
+function Legend({ lanes, look }: { lanes: Lane[]; look: Look }) {
+  const holders = new Set(lanes.flatMap((l) => l.terms.filter((t) => t.holder && t.to >= look.from && t.from <= look.to).map((t) => t.holder)))
   return (
     <p class="legend small">
-      {[...new Set(rows.value.map((r) => r.holder))].filter(Boolean).sort().slice(0, 8).map((h) => <Holder key={h} of={h} />)}
+      {[...holders].sort().slice(0, 8).map((h) => <Holder key={h} of={h} />)}{holders.size > 8 ? <span>and {holders.size - 8} more</span> : null}
       <span><i class="mark tick" aria-hidden="true" /> nobody led for less than a lease</span>
       <span><i class="mark short" aria-hidden="true" /> for longer</span>
       <span><i class="mark long" aria-hidden="true" /> for more than 30 s</span>
@@ -277,7 +278,7 @@ function Chosen({ lane, term, every }: { lane: Lane; term: Term; every: Lane[] }
   const at = lane.terms.indexOf(term)
   const before = lane.terms[at - 1]
   const after = lane.terms[at + 1]
-  const times = <>from <Instant at={new Date(term.from).toISOString()} dated /> {term.open ? 'until now' : <>to <Instant at={new Date(term.to).toISOString()} dated /></>} ({span(without(term))})</>
+  const times = <>from <Instant at={new Date(term.from).toISOString()} dated /> {term.open ? (live.value ? 'until now' : 'until it was not known any more') : <>to <Instant at={new Date(term.to).toISOString()} dated /></>} ({span(without(term))})</>
   return (
     <section ref={box} class="panel chosen" role="status" aria-label="Chosen">
       <p>
@@ -292,19 +293,19 @@ function Chosen({ lane, term, every }: { lane: Lane; term: Term; every: Lane[] }
 
 function Longest({ list, choose }: { list: { lane: Lane; term: Term }[]; choose: (lane: Lane, term: Term) => void }) {
   return (
-    <div class="panel scrolls" tabIndex={0} role="region" aria-label="Longest times without a leader">
-      <table>
-        <thead><tr><th>Scope</th><th>When</th><th class="number">Nobody led for</th><th>Then</th><th>Why</th></tr></thead>
-        <tbody>{list.map(({ lane, term }) => {
+    <div class="panel scrolls longest" tabIndex={0} role="region" aria-label="Longest times without a leader">
+      <table role="table">
+        <thead role="rowgroup"><tr role="row"><th role="columnheader">Scope</th><th role="columnheader">When</th><th role="columnheader" class="number">Nobody led for</th><th role="columnheader">Then</th><th role="columnheader">Why</th></tr></thead>
+        <tbody role="rowgroup">{list.map(({ lane, term }) => {
           const after = lane.terms[lane.terms.indexOf(term) + 1]
           const grade = gradeOf(without(term), lane.lease)
           return (
-            <tr key={lane.scope + term.from}>
-              <td><button type="button" class="quiet" onClick={() => choose(lane, term)}><Name of={lane.scope} /></button></td>
-              <td><Instant at={new Date(term.from).toISOString()} dated /></td>
-              <td class={'number ' + { tick: '', short: 'warn', long: 'bad' }[grade]}>{grade === 'long' ? '✕ ' : grade === 'short' ? '! ' : ''}{span(without(term))}</td>
-              <td>{after?.holder ? <><Holder of={after.holder} /> <span class="faint">epoch {after.epoch}</span></> : term.open ? <span class="bad">{signs.nobody.sign} nobody yet</span> : '–'}</td>
-              <td><Drawn text={term.why || 'not recorded'} /></td>
+            <tr key={lane.scope + term.from} role="row">
+              <td role="cell"><button type="button" class="quiet" onClick={() => choose(lane, term)}><Name of={lane.scope} /></button></td>
+              <td role="cell"><Instant at={new Date(term.from).toISOString()} dated /></td>
+              <td role="cell" class={'number ' + { tick: '', short: 'warn', long: 'bad' }[grade]}>{grade === 'long' ? '✕ ' : grade === 'short' ? '! ' : ''}{span(without(term))}</td>
+              <td role="cell" class="whole">{after?.holder ? <><Holder of={after.holder} /> <span class="faint">epoch {after.epoch}</span></> : !term.open ? '–' : live.value ? <span class="bad">{signs.nobody.sign} nobody yet</span> : <span class="warn">? not known now</span>}</td>
+              <td role="cell"><Drawn text={term.why || 'not recorded'} /></td>
             </tr>
           )
         })}</tbody>

@@ -107,7 +107,7 @@ function All() {
               </div>
               <Mark known={sight.known} {...standOf(c)} />
               <Runs cron={c} known={sight.known} />
-              <span class="comes">{c.paused ? <span class="faint">nothing is due</span> : c.next[0] ? <><span class="faint">next </span>{sight.known ? away(c.next[0]) : '?'} <span class="faint small"><Instant at={c.next[0]} dated /></span></> : null}</span>
+              <span class="comes">{c.paused ? <span class="faint">nothing is due</span> : c.next[0] ? <><span class="faint">next </span>{sight.known ? away(c.next[0]) + ' ' : null}<span class="faint small"><Instant at={c.next[0]} dated /></span></> : null}</span>
               <Buttons cron={c} known={sight.known} />
               {c.fault ? <p class={'obstacle' + (sight.known ? ' bad' : '')}><Drawn text={c.fault} /></p> : null}
             </li>
@@ -139,7 +139,7 @@ function One({ name }: { name: string }) {
             {c.due_at ? <p class={'obstacle' + (sight.known ? ' bad' : '')}><b>In the way: </b>nobody has run it since <Instant at={c.due_at} dated />. <a href={link('leaders')}>Leaders</a> says whether the scope of its scheduler is led.</p> : null}
             <Facts all={[
               ['Schedule', <><code><Drawn text={c.schedule} /></code> <span class="faint">{plain(c.timezone || 'UTC')}</span></>],
-              ['Next', c.paused ? 'nothing, it is paused' : <>{sight.known && c.next[0] ? away(c.next[0]) : ''} {c.next.slice(0, 3).map((at, i) => <span key={at} class="faint">{i ? ', ' : ' '}<Instant at={at} dated /></span>)}</>],
+              ['Next', c.paused ? 'nothing, it is paused' : <>{sight.known && c.next[0] ? away(c.next[0]) : ''} {c.next.slice(0, 3).map((at, i) => <span key={at} class="faint">{i ? ' · ' : ' '}<Instant at={at} dated /></span>)}</>],
               [kindOf(c.handler) === 'handler' ? 'Calls' : `Calls the ${kindOf(c.handler)}`, <Drawn text={calls(c.handler)} />],
               ['In the queue', <><a href={link('jobs', { queue: c.queue })}><Name of={c.queue} /></a> <span class="faint">priority {c.priority}</span></>],
               ['Retries, timeout', <>{c.retries}, {c.timeout}</>],

@@ -39,9 +39,9 @@ function verdictOf(all: Shelf[]): Said {
   const leads = all.filter((s) => s.leading)
   const files = all.reduce((n, s) => n + s.files, 0)
   const more = `${count(files, 'file')}, ${sizeOf(all.reduce((n, s) => n + s.bytes, 0))} on this node.`
-  if (behind.length > 0) return { tone: 'warn', sign: '!', text: `${behind.length === 1 ? `A node lacks some of the files of ${behind.length} scope` : `Nodes lack some of the files of ${behind.length} scopes`}`, more }
+  if (behind.length > 0) return { tone: 'warn', sign: '!', text: `${behind.length === 1 ? 'A node lacks some of the files of one scope' : `Nodes lack some of the files of ${behind.length} scopes`}`, more }
   if (leads.length === 0) return { tone: 'calm', sign: '○', text: `This node follows in ${count(all.length, 'scope')}`, more: more + ' What the others hold is known to the node that leads.' }
-  return { tone: 'good', sign: '✓', text: leads.length === all.length ? 'Every node holds all files' : `Every node holds all files of the ${count(leads.length, 'scope')} that this node leads`, more }
+  return { tone: 'good', sign: '✓', text: leads.length === all.length ? 'Every node holds all files' : `Every node holds all files of the ${leads.length === 1 ? 'one scope' : count(leads.length, 'scope')} that this node leads`, more }
 }
 
 export function Page() {

@@ -144,7 +144,7 @@ function Members({ log, known }: { log: Log; known: boolean }) {
             <li key={m.name + m.store} class="member">
               <span class="cut"><Who of={m.name} among={log.members.map((one) => one.name)} leads={m.name === log.leader} most={26} />{m.name === log.self ? <span class="faint"> this node</span> : null}{m.leaving ? <span class="warn"> is leaving</span> : null}</span>
               <span class="measure">{m.stored ? <><Bar part={1 - behind / window} tone={!known ? 'calm' : behind > 100 ? 'warn' : 'good'} /><span class="number">{m.stored.toLocaleString('en')}{behind > 0 ? <span class="faint"> −{behind.toLocaleString('en')}</span> : null}</span></> : <span class="faint">the leader knows what it has</span>}</span>
-              <span class={'right small ' + (late && known ? 'warn' : 'faint')}>{m.name === log.self ? '' : m.heard_ms === undefined ? 'members hear it' : late ? `! not heard for ${span(m.heard_ms)}` : 'is heard'}</span>
+              <span class={'right small ' + (late && known ? 'warn' : 'faint')}>{m.name === log.self ? '' : m.heard_ms === undefined ? 'members hear it' : late ? `! not heard for ${span(m.heard_ms)}` : known ? 'is heard' : 'was heard'}</span>
             </li>
           )
         })}

@@ -119,7 +119,7 @@ export function storyOf(t: Transaction): string {
   if (t.outcome === 'partly') return `in block ${t.block?.number.toLocaleString('en') ?? '?'}, a part of it was done${t.effect?.startsWith('partly: ') ? `: ${t.effect.slice(8)} failed` : ''}`
   if (t.outcome === 'unknown') return `in block ${t.block?.number.toLocaleString('en') ?? '?'}: nobody can say any more what it has done`
   if (t.outcome) return t.why ?? (t.nonce === null ? 'it never had a nonce' : `nonce ${t.nonce} was used by one that does nothing`)
-  return t.waiting_for ? `waits for ${t.waiting_for.reason}` : ''
+  return t.waiting_for ? `${isHeldUp(t.waiting_for) ? 'held up:' : 'waits for'} ${t.waiting_for.reason}` : ''
 }
 
 /** amount writes an amount of a chain's smallest unit so that people can read it. The exact one belongs into a title. */

@@ -55,7 +55,7 @@ function saidOf(all: Process[]): Said {
   const lost = alive.filter((p) => p.lines_lost > 0)
   const run = `${count(nodes, 'node')} ${nodes === 1 ? 'campaigns' : 'campaign'}`
   const more = [versions > 1 ? `They run ${versions} versions.` : versions === 1 ? `${nodes === 1 ? 'It runs' : 'All run'} ${plain(alive.find((p) => p.version)!.version)}.` : '', lost.length > 0 ? `Lines of the log of ${names(lost)} are missing: look at what reads its stderr.` : ''].filter(Boolean).join(' ')
-  if (alive.length === 0) return { tone: 'calm', sign: '○', text: 'Nobody campaigns', more: 'A node with a role does: conch node. Processes that were here within a day stand below.' }
+  if (alive.length === 0) return { tone: 'calm', sign: '○', text: 'Nobody campaigns', more: 'A node with a role does: conch node.' + (all.length > 0 ? ' Processes that were here within a day stand below.' : '') }
   if (other.length > 0) return {
     tone: 'warn', sign: '!', text: `${run}, with more than one configuration`,
     more: (most ? `${names(other)} ${new Set(other.map((p) => p.id)).size === 1 ? 'has' : 'have'} other roles, terms, channel or locks than most` : 'Their roles, terms, channel or locks differ') + `: compare their files, or what stands below on the pages that they serve. ${more}`,
@@ -96,7 +96,10 @@ function Processes({ all, known }: { all: Process[]; known: boolean }) {
 }
 
 const Settings = ({ p, most, known }: { p: Process; most: string; known: boolean }) =>
-  !p.settings ? <span class="faint">not told</span> : differs(p, most) ? <b class={known ? 'warn' : ''}>! <code><Drawn text={p.settings} /></code> differs</b> : <code><Drawn text={p.settings} /></code>
+  !p.settings ? <span class="faint">{p.version ? 'its program’s own' : 'not told'}</span> : differs(p, most) ? <b class={known ? 'warn' : ''}>! <code><Drawn text={p.settings} /></code> differs</b> : <code><Drawn text={p.settings} /></code>
+
+/** Where it serves. What tells its version, and neither this nor a configuration, is a program with the library. */
+const Where = ({ p }: { p: Process }) => (p.address ? <Name of={p.address} most={26} /> : <span class="faint">{p.version ? 'serves nothing' : 'not told'}</span>)
 
 const Lost = ({ p, known }: { p: Process; known: boolean }) => (p.lines_lost > 0 ? <b class={known ? 'warn' : ''}>! {p.lines_lost.toLocaleString('en')} at least</b> : <span class="faint">none</span>)
 
@@ -121,7 +124,7 @@ function Table({ all, most, known, label }: { all: Process[]; most: string; know
             <td>{span(p.lease_ms)}, {plain(p.locks)}{p.takeover === 'strict' ? '' : `, takeover ${plain(p.takeover)}`}</td>
             <td><Settings p={p} most={most} known={known} /></td>
             <td><Lost p={p} known={known} /></td>
-            <td><Name of={p.address || 'not told'} most={26} /></td>
+            <td><Where p={p} /></td>
           </tr>
         ))}</tbody>
       </table>
@@ -143,7 +146,7 @@ function Cards({ all, most, known, label }: { all: Process[]; most: string; know
             <div><dt>Lease, locks</dt><dd>{span(p.lease_ms)}, {plain(p.locks)}{p.takeover === 'strict' ? '' : `, takeover ${plain(p.takeover)}`}</dd></div>
             <div><dt>Configuration</dt><dd><Settings p={p} most={most} known={known} /></dd></div>
             <div><dt>Lost of its log</dt><dd><Lost p={p} known={known} /></dd></div>
-            <div><dt>Address</dt><dd><Name of={p.address || 'not told'} most={26} /></dd></div>
+            <div><dt>Address</dt><dd><Where p={p} /></dd></div>
           </dl>
         </li>
       ))}
@@ -184,7 +187,7 @@ function Doctor() {
   const of = (s: Finding['status']) => all.filter((f) => f.status === s)
   const [fail, warn, ok] = [of('fail'), of('warn'), of('ok')]
   const ill = [...fail, ...warn]
-  const text = ill.length === 0 ? `All ${count(ok.length, 'check')} are well` : [fail.length > 0 && `${count(fail.length, 'check')} ${fail.length === 1 ? 'fails' : 'fail'}`, warn.length > 0 && `${fail.length > 0 ? warn.length : count(warn.length, 'check')} ${warn.length === 1 ? 'warns' : 'warn'}`].filter(Boolean).join(', ') + `, ${ok.length} are well`
+  const text = all.length === 0 ? 'Nothing was checked' : ill.length === 0 ? (ok.length === 1 ? 'The one check is well' : `All ${ok.length} checks are well`) : [fail.length > 0 && `${count(fail.length, 'check')} ${fail.length === 1 ? 'fails' : 'fail'}`, warn.length > 0 && `${fail.length > 0 ? warn.length : count(warn.length, 'check')} ${warn.length === 1 ? 'warns' : 'warn'}`].filter(Boolean).join(', ') + `, ${ok.length} ${ok.length === 1 ? 'is' : 'are'} well`
   return (
     <section class="panel doctor" aria-labelledby="doctor">
       <div class="line">
@@ -193,7 +196,7 @@ function Doctor() {
       </div>
       {is.value === null ? <p class="faint">{fault.value ? `It could not be examined: ${fault.value}` : live.value ? 'It connects to all that the node needs, which may take some seconds…' : 'It examines once the database answers.'}</p> : (
         <>
-          <p>{known ? <b class={fail.length > 0 ? 'bad' : warn.length > 0 ? 'warn' : 'good'}>{fail.length > 0 ? '✕' : warn.length > 0 ? '!' : '✓'} {text}</b> : <b class="warn">? {fault.value || 'not known now: this was found before'}</b>} <span class="faint small">examined {known ? ago(is.value.as_of) : <>{since(is.value.at)} ago</>}</span></p>
+          <p>{known ? <b class={fail.length > 0 ? 'bad' : warn.length > 0 ? 'warn' : ok.length > 0 ? 'good' : 'faint'}>{fail.length > 0 ? '✕' : warn.length > 0 ? '!' : ok.length > 0 ? '✓' : '○'} {text}</b> : <b class="warn">? {fault.value || 'not known now: this was found before'}</b>} <span class="faint small">examined {known ? ago(is.value.as_of) : <>{since(is.value.at)} ago</>}</span></p>
           {ill.length > 0 ? (
             <ul class="findings">{ill.map((f, i) => (
               <li key={f.check + i}>
