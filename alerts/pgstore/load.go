@@ -107,7 +107,7 @@ func scanEvaluation(row pgx.Row) (*alerts.Evaluation, error) {
 	if err := json.Unmarshal(rest, &r); err != nil {
 		return nil, err
 	}
-	e.At, e.Troubles, e.Seen, e.Buried, e.Claims, e.Perhaps, e.Cried = at.UTC(), r.Troubles, r.Seen, r.Buried, r.Claims, r.Perhaps, r.Cried
+	e.At, e.Troubles, e.Judged, e.Seen, e.Buried, e.Claims, e.Perhaps, e.Cried = at.UTC(), r.Troubles, r.Judged, r.Seen, r.Buried, r.Claims, r.Perhaps, r.Cried
 	return &e, nil
 }
 

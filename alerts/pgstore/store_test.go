@@ -156,7 +156,7 @@ func everything(t *testing.T, s *pgstore.Store) {
 	ended, end := s.EndSilence(t.Context(), "s")
 	_, loaded := s.Load(t.Context())
 	_, looked := s.Look(t.Context())
-	samples, read := s.Samples(t.Context(), 0)
+	samples, read := s.Samples(t.Context(), 0, nil)
 	if err := errors.Join(recorded, again, report, claim, set, end, loaded, looked, read); err != nil || !ended || len(samples) != 1 {
 		t.Errorf("%v; it ended: %v; %d samples", err, ended, len(samples))
 	}
