@@ -11,7 +11,6 @@ import (
 	"github.com/conchhq/conch/alerts"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
-	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
 const (
@@ -251,20 +250,6 @@ func TestHash(t *testing.T) {
 	for _, text := range []string{a, a + "for = \"1m\"\n" + b, a + "keep_firing_for = \"1m\"\n" + b, a + "severity = \"info\"\n" + b, a + "notify = []\n" + b, a + "group_by = [\"scope\"]\n" + b, a + "labels = { x = \"y\" }\n" + b, strings.Replace(a, "> 1", "> 3", 1) + b} {
 		if hash(text) == same {
 			t.Errorf("%q has the same hash", text)
-		}
-	}
-}
-
-// A node with [[alerts]] does not start as long as nobody evaluates them.
-func TestUnwired(t *testing.T) {
-	t.Parallel()
-	for text, refused := range map[string]bool{cluster: false, cluster + seeds: true} {
-		c, err := load(t, text, pager, slack)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := node.Check(c, []node.Kind{Kind()}); (err != nil && strings.Contains(err.Error(), errUnwired.Error())) != refused {
-			t.Errorf("got %v, want a refusal: %v", err, refused)
 		}
 	}
 }

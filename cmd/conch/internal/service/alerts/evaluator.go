@@ -59,9 +59,11 @@ func (e *evaluator) Evaluate(ctx context.Context, now time.Time) ([]alerts.Resul
 		e.load(rows, now)
 	}
 	e.window.EndRound(now)
-	out := make([]alerts.Result, len(e.all))
-	for i, a := range e.all {
-		out[i] = resultOf(a.Name, e.window.Evaluate(ctx, a.parsed, now))
+	out := make([]alerts.Result, 0, len(e.all))
+	for _, a := range e.all {
+		if !a.judged {
+			out = append(out, resultOf(a.Name, e.window.Evaluate(ctx, a.parsed, now)))
+		}
 	}
 	return out, ctx.Err()
 }

@@ -57,8 +57,8 @@ func (s *shelf) read(_ context.Context, after uint64, without []uint64) (rows []
 	return rows, nil
 }
 
-// firing lists the rules with members.
-func firing(all []alerts.Result) (names []string) {
+// namesOf lists the rules with members.
+func namesOf(all []alerts.Result) (names []string) {
 	for _, r := range all {
 		if len(r.Members) > 0 || r.Fault != "" {
 			names = append(names, r.Rule+r.Fault)
@@ -95,7 +95,7 @@ func TestAClusterOfThree(t *testing.T) {
 	}
 	wants := func(when string, got []alerts.Result, want ...string) {
 		t.Helper()
-		if names := firing(got); !slices.Equal(names, want) {
+		if names := namesOf(got); !slices.Equal(names, want) {
 			t.Errorf("%s: %v fire, want %v", when, names, want)
 		}
 	}
@@ -128,11 +128,11 @@ func TestAClusterOfThree(t *testing.T) {
 	late := newEvaluator(s, rows.read)
 	again, err := late.Evaluate(t.Context(), now)
 	if err != nil || !reflect.DeepEqual(again, out) {
-		t.Errorf("a new leader says %v, %v, and the old one %v", firing(again), err, firing(out))
+		t.Errorf("a new leader says %v, %v, and the old one %v", namesOf(again), err, namesOf(out))
 	}
 	pass(1, n1, n2, n3)
-	if again, err = late.Evaluate(t.Context(), now); err != nil || len(firing(again)) != 1 {
-		t.Errorf("a round later the new leader says %v, %v, want that two lead", firing(again), err)
+	if again, err = late.Evaluate(t.Context(), now); err != nil || len(namesOf(again)) != 1 {
+		t.Errorf("a round later the new leader says %v, %v, want that two lead", namesOf(again), err)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestManyNodesWriteAtOnce(t *testing.T) {
 		}
 		bodies += len(nodes)
 		out, err := e.Evaluate(t.Context(), now)
-		if fire := firing(out); err != nil || len(fire) > 0 {
+		if fire := namesOf(out); err != nil || len(fire) > 0 {
 			t.Fatalf("in round %d %v fire, %v", round, fire, err)
 		}
 	}
@@ -266,7 +266,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			}
 			round := func() {
 				all, err := e.Evaluate(b.Context(), now)
-				if fire := firing(all); err != nil || len(fire) > 0 {
+				if fire := namesOf(all); err != nil || len(fire) > 0 {
 					b.Fatal(fire, err)
 				}
 			}
