@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,8 +22,8 @@ const (
 	pathSilences = "/v1/silences"
 	pathReceiver = "/v1/receiver/test" // with the name in the body: proxies decode what stands in a path
 
-	// testPatience is for a message that is told, and ended again.
-	testPatience = 2*receiver.Patience + time.Second
+	// testPatience is for a message that is told, and ended again, in less time than the command waits for its answer.
+	testPatience = 18 * time.Second
 )
 
 func (s *service) routes() []web.Route {
@@ -39,10 +40,19 @@ func (s *service) routes() []web.Route {
 // here returns what the file says of alerts, or a problem.
 func (s *service) here() (*setup, error) {
 	u, _ := s.now()
-	if u == nil || s.store == nil {
+	if u == nil {
 		return nil, web.Failf(http.StatusNotFound, "the file of this node has neither [alerting] nor [[alerts]] nor [[notify]]").Named("no-alerts", "No alerts")
 	}
 	return u, nil
+}
+
+// inDatabase returns what the file says of the alerts that nodes judge together, or a problem.
+func (s *service) inDatabase() (*setup, error) {
+	u, err := s.here()
+	if err == nil && !u.section.led {
+		err = web.Failf(http.StatusNotFound, "this node uses no database, which has the alerts of a cluster: its log says what it tells of itself").Named("no-alerts", "No alerts")
+	}
+	return u, err
 }
 
 type handler func(w http.ResponseWriter, r *http.Request, u *setup) error
@@ -50,11 +60,11 @@ type handler func(w http.ResponseWriter, r *http.Request, u *setup) error
 // patiently bounds how long a request may wait for the database.
 func (s *service) patiently(serve handler) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		u, err := s.here()
+		u, err := s.inDatabase()
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		ctx, cancel := context.WithTimeout(r.Context(), s.patience)
 		defer cancel()
 		return serve(w, r.WithContext(ctx), u)
 	}
@@ -197,8 +207,8 @@ func (b silenceBody) parse(now time.Time) (out alerts.Silence, err error) {
 		}
 		out.Until = out.Since.Add(span)
 	}
-	if !out.Until.After(now) {
-		return wrong("until", "is over already")
+	if !out.Until.After(now) || !out.Until.After(out.Since) {
+		return wrong("until", "is over already, or before it begins")
 	}
 	if err := out.Validate(); err != nil {
 		return wrong("matchers", err.Error())
@@ -231,7 +241,7 @@ func (s *service) postSilence(w http.ResponseWriter, r *http.Request, _ *setup) 
 		return err
 	}
 	s.look()
-	s.frame.Log.InfoContext(r.Context(), "a silence is set", "id", one.ID, "until", one.Until, "actor", one.By)
+	s.frame.Log.InfoContext(r.Context(), "a silence is set", slog.String("id", one.ID), slog.Time("until", one.Until), slog.String("actor", one.By))
 	return s.answerSilence(w, r, one.ID)
 }
 
@@ -243,7 +253,7 @@ func (s *service) endSilence(w http.ResponseWriter, r *http.Request, _ *setup) e
 	}
 	if ended {
 		s.look()
-		s.frame.Log.InfoContext(r.Context(), "a silence is ended", "id", id, "actor", web.Actor(r.Context()))
+		s.frame.Log.InfoContext(r.Context(), "a silence is ended", slog.String("id", id), slog.String("actor", web.Actor(r.Context())))
 	}
 	return s.answerSilence(w, r, id)
 }
@@ -302,7 +312,7 @@ func (s *service) test(w http.ResponseWriter, r *http.Request, name string) erro
 	began := time.Now()
 	out := tryOut(ctx, to, u.place)
 	out.Took = time.Since(began).Milliseconds()
-	s.frame.Log.InfoContext(r.Context(), "a receiver is tested", "receiver", name, "answer", out.Answer, "actor", web.Actor(r.Context()))
+	s.frame.Log.InfoContext(r.Context(), "a receiver is tested", slog.String("receiver", name), slog.String("answer", out.Answer), slog.String("actor", web.Actor(r.Context())))
 	return web.Answer(w, http.StatusOK, out)
 }
 
@@ -327,7 +337,7 @@ const kindAlert = "alert"
 
 // selects takes the rule that the caller of an event stream names: any may come with another file.
 func (s *service) selects(named string) (rule string, err error) {
-	if _, err := s.here(); err != nil {
+	if _, err := s.inDatabase(); err != nil {
 		return "", err
 	}
 	return named, nil
@@ -353,7 +363,7 @@ func (s *service) tellCounts(ctx context.Context) {
 	var told map[string]Event
 	for wait := tellEach; pause.For(ctx, wait) == nil; {
 		wait = tellEach
-		u, err := s.here()
+		u, err := s.inDatabase()
 		if err != nil || !s.frame.Board.Heard(kindAlert) {
 			told = nil // those that hear of it next begin with all
 			continue

@@ -71,9 +71,9 @@ func ofLeaders() []Alert { //nolint:funlen // a table
 		},
 		{
 			Name: "ConchHeartbeatLate", Severity: warning, For: 30 * time.Second,
-			Condition:   `max by (scope) (conch_heartbeat_age_ms and conch_is_leader == 1) > 1500`,
+			Condition:   `max by (scope) (conch_heartbeat_age_ms{scope!="conch:alerts"} and conch_is_leader == 1) > 1500`,
 			Annotations: says(`the leader of {{ $labels.scope }} has not renewed its term for {{ $value }} ms`, `Check conch_heartbeat_update_ms, and the locks and the disk of the database.`),
-			comment:     `The gate shuts after a lease less a tenth. Half a lease without a heartbeat means that the database or the network is slow.`,
+			comment:     `The gate shuts after a lease less a tenth. Half a lease without a heartbeat means that the database or the network is slow. The lease under which alerts are evaluated is longer.`,
 			more:        "a slow disk or standby, or a starved process; after two leases the leader gives way, as `overdue`",
 		},
 		{

@@ -102,22 +102,22 @@ func ofAlerts() []Alert {
 		{
 			Name: alerts.AwayRule, Severity: critical, judged: true,
 			Annotations: says(`a node cannot ask the database`, `The log of the node that cannot gives the reason; run conch doctor there. It is over when all nodes can ask it again, or are gone for ten minutes.`),
-			more:        "the database, the network, or a password: each node tells it, under one key",
+			more:        "[its page](alerts.md#who-is-told)",
 		},
 		{
 			Name: alerts.IdleRule, Severity: critical, judged: true,
 			Annotations: says(`nobody evaluates the alerts of this cluster`, `conch status says who leads the scope conch:alerts, or why nobody does.`),
-			more:        "nobody leads the scope `conch:alerts`, or its leader hangs",
+			more:        "nobody leads `conch:alerts`",
 		},
 		{
 			Name: alerts.DifferRule, Severity: warning, judged: true, For: 5 * time.Minute,
 			Annotations: says(`{{ $labels.node }} has other alerts or receivers than the node that evaluates them`, `Give all nodes the same [[alerts]], [[notify]] and [alerting]. Until then nothing of what differs begins or ends.`),
-			more:        "two files with other alerts, or another version of conch",
+			more:        "their files differ",
 		},
 		{
 			Name: alerts.NoDataRule, Severity: warning, judged: true, For: 15 * time.Minute, EachNode: true,
 			Annotations: says(`the alert {{ $labels.rule }} cannot be judged`, `Nothing is told of what its condition names any more, or it cannot be evaluated: the page of alerts says which. What of it fires goes on.`),
-			more:        "nodes that told of it are gone, or its [condition](alerts.md) cannot be evaluated",
+			more:        "[nothing tells of it](alerts.md#conditions) any more",
 		},
 	}
 }

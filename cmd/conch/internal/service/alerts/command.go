@@ -20,13 +20,14 @@ func Commands(s *cli.Shell) []*cobra.Command {
 	a := &shell{s}
 	return []*cobra.Command{cli.Group(&cobra.Command{
 		Use:   "alerts",
-		Short: "look at the alerts of a cluster, and find what is wrong with them",
-		Long: `alerts reads a configuration file and connects to nothing. The built-in alerts are in
-every cluster; [[alerts]] of the file are added to them, or change them.`,
+		Short: "look at the alerts of a cluster, find what is wrong with them, and silence some",
+		Long: `The built-in alerts are in every cluster with [alerting]; [[alerts]] of a configuration
+file are added to them, or change them. check, list and export read a file and connect to
+nothing; test and silence ask a node over its API.`,
 		Example: `  conch alerts check /etc/conch.toml
-  conch alerts list
-  conch alerts export > alerts.yaml`,
-	}, a.check(), a.list(), a.export())}
+  conch alerts test pagerduty
+  conch alerts silence alertname=ConchJobsWait queue=mail --for 2h --comment "a big import"`,
+	}, a.check(), a.list(), a.export(), a.test(), a.silence())}
 }
 
 // shell prints for people.

@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -112,10 +113,7 @@ func texts(d *config.Decoder, to *map[string]string) config.Setter {
 
 // Settle implements config.Section: what the file says of a built-in alert is laid over that one.
 func (s *Section) Settle(_ *config.Decoder, c config.Config) {
-	s.interval = c.Node.SampleInterval
-	if s.interval == 0 {
-		s.interval = DefaultInterval
-	}
+	s.interval = cmp.Or(c.Node.SampleInterval, DefaultInterval)
 	s.here = slices.ContainsFunc(c.Tables(), func(table string) bool { return slices.Contains([]string{"alerting", "alerts", "notify"}, table) })
 	s.led = s.here && c.Named && !c.Node.Standalone
 	if c.Election.Heartbeat > mostBeat {

@@ -30,7 +30,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	defer store.Close()
 	if err = store.Check(ctx); err == nil {
 		var in alerts.Loaded
-		if in, err = store.Load(ctx); err == nil {
+		if in, err = store.Survey(ctx); err == nil {
 			return doctor.About("alerts", judge(in, section.Hash(), section.interval)...)
 		}
 	}

@@ -2,8 +2,10 @@ package alerts
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/alerts"
@@ -42,7 +44,7 @@ func (s *service) watch(ctx context.Context) {
 			if !u.section.led {
 				beside.Go(func() { _ = s.evaluate(ctx, u, fence.Standalone(Scope, s.frame.ID)) }) // ends with ctx
 			}
-			w, err := alerts.NewWatcher(s.told(u), s.store, newSampler(s.frame.Collectors(), u.section), u.teller(nil))
+			w, err := alerts.NewWatcher(s.told(u), s.store, newSampler(s.frame.Collectors(), u.section), teller{u, nil})
 			if err != nil { // cannot happen: the setup was validated
 				s.frame.Log.Error("alerts are not watched", slog.Any("error", err))
 				<-ctx.Done()
@@ -99,9 +101,9 @@ func (s *service) evaluate(ctx context.Context, u *setup, gate *fence.Gate) erro
 	defer cancel()
 	beside.Go(func() { s.callHearts(ctx, u, gate, beats) })
 	over := newEvaluator(u.section, s.rows)
-	over.odd = s.complainOnce("an odd sample")
+	over.odd = func(err error) { s.ledger.complain(s.frame.Log, "read a sample", err) }
 	may := func() error { _, err := gate.Require(fence.Act); return err }
-	e, err := alerts.New(s.told(u), recorded{s.store, beats}, over, u.teller(may))
+	e, err := alerts.New(s.told(u), recorded{s.store, beats}, over, teller{u, may})
 	if err != nil {
 		return err
 	}
@@ -150,25 +152,31 @@ const heartEach = time.Minute
 
 // callHearts calls somebody outside each minute as long as evaluations are recorded: that somebody misses a call if all of conch is gone.
 func (s *service) callHearts(ctx context.Context, u *setup, gate *fence.Gate, beats <-chan struct{}) {
-	for all := u.hearts(); len(all) > 0; {
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-beats:
 		}
 		var calls sync.WaitGroup
-		for _, r := range all {
+		var shut atomic.Bool
+		for _, r := range u.hearts() {
 			calls.Go(func() {
 				err := gate.Do(ctx, fence.Act, receiver.Patience, func(ctx context.Context, _ fence.Token) error {
 					_, err := r.Beat(ctx, func() error { _, err := gate.Require(fence.Act); return err })
 					return err
 				})
-				if ctx.Err() == nil {
+				switch {
+				case errors.Is(err, fence.ErrShut):
+					shut.Store(true)
+				case ctx.Err() == nil:
 					s.ledger.called(s.frame.Log, r.Name, err)
 				}
 			})
 		}
-		calls.Wait()
+		if calls.Wait(); shut.Load() {
+			continue
+		}
 		if pause.For(ctx, heartEach-u.section.interval) != nil {
 			return
 		}

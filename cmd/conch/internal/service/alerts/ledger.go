@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/alerts"
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // ledger is what this node remembers of receivers that did not take a message: the tables keep who knows what, and not why.
@@ -82,7 +83,7 @@ func (l *ledger) complain(log *slog.Logger, what string, err error) {
 	switch {
 	case now == was:
 	case err != nil:
-		log.Warn("alerts: cannot "+what+", and it is tried again", slog.Any("error", err))
+		log.Warn("alerts: cannot "+what+", and it is tried again", slog.String("error", pg.Sentence(err)))
 	default:
 		log.Info("alerts: can " + what + " again")
 	}
@@ -135,9 +136,4 @@ func (s *service) log(e alerts.Event) {
 	case alerts.Trouble:
 		s.ledger.complain(log, e.What, e.Why)
 	}
-}
-
-// complainOnce logs an error unless it is the one before.
-func (s *service) complainOnce(what string) func(error) {
-	return func(err error) { s.ledger.complain(s.frame.Log.With(slog.String("of", what)), "read "+what, err) }
 }

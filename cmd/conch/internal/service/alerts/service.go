@@ -41,7 +41,7 @@ func Notify() node.Kind {
 
 // check reports secrets that cannot be read, and what the evaluator would refuse.
 func check(c config.Config, fault func(key string, err error)) {
-	setupOf(c, "check", fault)
+	setupOf(c, "check", c.UsesDatabase(), fault)
 }
 
 type service struct {
@@ -51,15 +51,17 @@ type service struct {
 	store    store
 	fault    error // why there is no store
 	ledger   *ledger
+	patience time.Duration // of a request with the database
 
 	mu        sync.Mutex
+	began     *config.Node      // with which this node was started: what needs a restart stays as it was
 	setup     *setup            // of the file; nil: it says nothing about alerts
 	changed   chan struct{}     // closed when there is another setup
 	evaluator *alerts.Evaluator // that leads; nil: none does
 }
 
 func newService(f node.Frame) *service {
-	s := &service{frame: f, ledger: newLedger(), changed: make(chan struct{})}
+	s := &service{frame: f, ledger: newLedger(), patience: patience, changed: make(chan struct{})}
 	if f.Database == nil {
 		s.store = memory.NewStore()
 	} else if s.database, s.fault = pgstore.Open(f.Over, f.Database.Connection(" alerts")); s.fault == nil {
@@ -74,7 +76,13 @@ func newService(f node.Frame) *service {
 // Prepare implements node.Service.
 func (s *service) Prepare(ctx context.Context, c config.Config) (apply func(), err error) {
 	var faults []error
-	u := setupOf(c, s.frame.ID, func(key string, err error) {
+	s.mu.Lock()
+	began := s.began
+	s.mu.Unlock()
+	if began != nil {
+		c.Node = *began
+	}
+	u := setupOf(c, s.frame.ID, s.database != nil, func(key string, err error) {
 		if err != nil {
 			faults = append(faults, errors.New(c.Fault(key, err.Error()).String()))
 		}
@@ -93,7 +101,10 @@ func (s *service) Prepare(ctx context.Context, c config.Config) (apply func(), e
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if u.is(s.setup) {
+		if s.began = &c.Node; u.is(s.setup) {
+			if u != nil {
+				s.setup.opened.Store(u.opened.Load())
+			}
 			return
 		}
 		s.setup = u

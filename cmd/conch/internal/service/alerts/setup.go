@@ -2,9 +2,11 @@ package alerts
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"reflect"
 	"slices"
+	"sync/atomic"
 
 	"github.com/conchhq/conch/alerts"
 	"github.com/conchhq/conch/cmd/conch/internal/condition"
@@ -17,28 +19,34 @@ const unnamed = "conch"
 
 // setup is what a node does for alerts, by one reading of its file.
 type setup struct {
-	section   *Section
-	cfg       alerts.Config
-	named     []receiver.Config
-	receivers []*receiver.Receiver // heartbeats too
-	place     receiver.Place
-	texts     map[string]receiver.Texts
+	section *Section
+	cfg     alerts.Config
+	named   []receiver.Config
+	opened  atomic.Pointer[[]*receiver.Receiver] // heartbeats too, with the secrets that were read last
+	place   receiver.Place
+	texts   map[string]receiver.Texts
 }
 
-// setupOf returns nil if the file says nothing about alerts. Faults have the place of their key.
-func setupOf(c config.Config, node string, fault func(key string, err error)) *setup {
-	section := config.Of[*Section](c)
-	if section == nil || !section.here {
+// setupOf returns nil if the file says nothing about alerts. The interval, the cluster and the link are those of c.Node, with which a node has begun, and
+// led is whether it uses a database. Faults have the place of their key.
+func setupOf(c config.Config, node string, led bool, fault func(key string, err error)) *setup {
+	read := config.Of[*Section](c)
+	if read == nil || !read.here {
 		return nil
 	}
+	own := *read
+	section := &own
+	section.interval, section.led = cmp.Or(c.Node.SampleInterval, DefaultInterval), led
 	cluster := cmp.Or(c.Node.Cluster, unnamed)
 	if !section.led {
 		section, cluster = section.local(), cluster+"/"+lasting(c, node)
 	}
 	u := &setup{section: section, place: receiver.Place{Cluster: c.Node.Cluster, PublicURL: c.Node.PublicURL}, texts: map[string]receiver.Texts{}}
+	var opened []*receiver.Receiver
 	if notify := config.Of[*receiver.Section](c); notify != nil {
-		u.named, u.receivers = notify.All(), notify.Open(os.Getenv, fault)
+		u.named, opened = notify.All(), notify.Open(os.Getenv, fault)
 	}
+	u.opened.Store(&opened)
 	for _, a := range section.all {
 		u.texts[a.Name] = receiver.Texts{Labels: a.Labels, Annotations: a.Annotations}
 	}
@@ -57,26 +65,37 @@ func lasting(c config.Config, node string) string {
 	return node
 }
 
-// is reports whether a reading has changed nothing: secrets that are new in their files count at the next one that does.
+// is reports whether a reading has changed nothing but secrets.
 func (u *setup) is(other *setup) bool {
 	return u == nil && other == nil || u != nil && other != nil && u.cfg.Hash == other.cfg.Hash && u.cfg.Cluster == other.cfg.Cluster &&
 		u.place == other.place && reflect.DeepEqual(u.section.own, other.section.own) && reflect.DeepEqual(u.named, other.named)
 }
 
-// teller tells receivers of messages. May is asked before each write; nil: nobody is.
-func (u *setup) teller(may func() error) *receiver.Teller {
-	return &receiver.Teller{Receivers: u.receivers, Place: u.place, Texts: func(rule string) receiver.Texts { return u.texts[rule] }, May: may}
-}
+// receivers are those that are told, with their newest secrets.
+func (u *setup) receivers() []*receiver.Receiver { return *u.opened.Load() }
 
-// hearts are the receivers that are called while alerts are evaluated.
+// hearts are those that are called while alerts are evaluated.
 func (u *setup) hearts() []*receiver.Receiver {
-	return slices.DeleteFunc(slices.Clone(u.receivers), func(r *receiver.Receiver) bool { return !r.Beats() })
+	return slices.DeleteFunc(slices.Clone(u.receivers()), func(r *receiver.Receiver) bool { return !r.Beats() })
 }
 
 // receiver returns one by its name; nil: there is none.
 func (u *setup) receiver(name string) *receiver.Receiver {
-	if at := slices.IndexFunc(u.receivers, func(r *receiver.Receiver) bool { return r.Name == name }); at >= 0 {
-		return u.receivers[at]
+	all := u.receivers()
+	if at := slices.IndexFunc(all, func(r *receiver.Receiver) bool { return r.Name == name }); at >= 0 {
+		return all[at]
 	}
 	return nil
+}
+
+// teller tells the receivers of a setup. May is asked before each write; nil: nobody is.
+type teller struct {
+	*setup
+	may func() error
+}
+
+// Tell implements alerts.Teller.
+func (t teller) Tell(ctx context.Context, to string, m alerts.Message) (alerts.Answer, error) {
+	one := receiver.Teller{Receivers: t.receivers(), Place: t.place, Texts: func(rule string) receiver.Texts { return t.texts[rule] }, May: t.may}
+	return one.Tell(ctx, to, m)
 }

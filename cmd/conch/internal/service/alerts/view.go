@@ -148,7 +148,7 @@ func (s *sight) all(selects func(state, rule string) bool, most int) (shown []Al
 		}
 	}
 	slices.SortFunc(some, func(a, b AlertView) int {
-		by := cmp.Or(slices.Index(states, a.State) - slices.Index(states, b.State))
+		by := slices.Index(states, a.State) - slices.Index(states, b.State)
 		if by == 0 && a.State == resolved {
 			return cmp.Or(b.Until.Compare(*a.Until), cmp.Compare(a.Key, b.Key))
 		}
