@@ -90,6 +90,7 @@
 //   - [github.com/conchhq/conch/schedule/riverq], a module of its own: it hands jobs to a River that a user has.
 //   - [github.com/conchhq/conch/schedule/zone]: which instants a schedule in wall-clock time means.
 //   - [github.com/conchhq/conch/alerts]: what fires and who is told, once, behind a gate.
+//   - [github.com/conchhq/conch/alerts/memory]: the store of a node without a database
 //   - [github.com/conchhq/conch/alerts/pgstore]: the Postgres store of alerts, silences and samples, which fences every write
 //     of a leader.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its

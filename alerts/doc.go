@@ -32,7 +32,8 @@
 //     leader before has sent without an answer is said at once, since perhaps it has not left, and once more a minute later, since perhaps it has. A
 //     text is said twice at most.
 //   - key: the key of a group has its cluster, its rule and a hash of its labels, and nothing that changes.
-//   - no-data: a condition that selects nothing, or cannot be evaluated, changes nothing. It is a member of [NoDataRule].
+//   - no-data: a condition that selects nothing, or cannot be evaluated, changes nothing. It is a member of [NoDataRule], for a day
+//     if it only selects nothing, and not at all if it never did.
 //   - gate: to send is an act, with room for all of its time before the deadline.
 //   - same-files: a rule or a receiver that the leader's file lacks changes nothing until all nodes that live have the same file. Until then they are members
 //     of [DifferRule].

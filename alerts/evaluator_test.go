@@ -262,7 +262,7 @@ func TestWatcher(t *testing.T) {
 		_, ended, end := h.leads(t, s)
 		time.Sleep(10 * time.Minute)
 		h.check(t)
-		if all, err := s.Samples(t.Context(), 0); err != nil || len(all) < 30 || string(all[0].Body) != "samples" {
+		if all, err := s.Samples(t.Context(), 0, nil); err != nil || len(all) < 30 || string(all[0].Body) != "samples" {
 			t.Errorf("%d samples, %v", len(all), err)
 		}
 		s.Fail(errors.New("the database is away"))

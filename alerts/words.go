@@ -46,7 +46,7 @@ const (
 
 // Rules that are judged here: see package core. They are told if the configuration has a rule of that name.
 const (
-	NoDataRule = core.NoDataRule // a member for each rule without data, or that could not be evaluated: label rule
+	NoDataRule = core.NoDataRule // a member for each rule without data that once had some, or that could not be evaluated: label rule
 	DifferRule = core.DifferRule // a member for each node whose rules are not those of the leader: label node
 	AwayRule   = core.AwayRule   // a node cannot ask the database
 	IdleRule   = core.IdleRule   // nobody evaluates

@@ -5,11 +5,10 @@ package alertstest
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/conchhq/conch/alerts"
 	"github.com/conchhq/conch/alerts/internal/firehouse"
-	"github.com/conchhq/conch/alerts/internal/tables"
+	"github.com/conchhq/conch/alerts/memory"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/world"
 )
@@ -17,16 +16,17 @@ import (
 // Simulator is what tells of alerts in a world of faults: conch-lab sim alerts.
 func Simulator() world.Simulator[firehouse.Config, struct{}] { return firehouse.Simulator() }
 
-// Store is a store in memory. It is safe for concurrent use.
+// Store is a store in memory that refuses tokens, and fails if it is told to. It is safe for concurrent use.
 type Store struct {
-	mu     sync.Mutex
-	tables *tables.Tables
-	epoch  int64
-	fails  error
+	inner *memory.Store
+
+	mu    sync.Mutex
+	epoch int64
+	fails error
 }
 
 // NewStore returns an empty store, whose first leader has epoch 1.
-func NewStore() *Store { return &Store{tables: tables.New(), epoch: 1} }
+func NewStore() *Store { return &Store{inner: memory.NewStore(), epoch: 1} }
 
 // Depose has the leader of an epoch be the current one.
 func (s *Store) Depose(epoch int64) { s.set(func() { s.epoch = epoch }) }
@@ -40,65 +40,59 @@ func (s *Store) set(do func()) {
 	do()
 }
 
-func with[T any](s *Store, do func(now time.Time) (T, error)) (got T, err error) {
+// with calls the store in memory, unless it fails.
+func with[T any](s *Store, do func() (T, error)) (got T, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails != nil {
 		return got, s.fails
 	}
-	return do(time.Now().UTC().Truncate(time.Microsecond))
+	return do()
 }
 
 // Load implements [alerts.Store].
-func (s *Store) Load(context.Context) (alerts.Loaded, error) {
-	return with(s, func(now time.Time) (alerts.Loaded, error) { return s.tables.Load(now), nil })
+func (s *Store) Load(ctx context.Context) (alerts.Loaded, error) {
+	return with(s, func() (alerts.Loaded, error) { return s.inner.Load(ctx) })
 }
 
 // Look implements [alerts.Store].
-func (s *Store) Look(context.Context) (alerts.Looked, error) {
-	return with(s, func(now time.Time) (alerts.Looked, error) { return s.tables.Look(now), nil })
+func (s *Store) Look(ctx context.Context) (alerts.Looked, error) {
+	return with(s, func() (alerts.Looked, error) { return s.inner.Look(ctx) })
 }
 
 // Record implements [alerts.Store].
-func (s *Store) Record(_ context.Context, t fence.Token, rows alerts.Rows) error {
-	_, err := with(s, func(now time.Time) (any, error) {
+func (s *Store) Record(ctx context.Context, t fence.Token, rows alerts.Rows) error {
+	_, err := with(s, func() (any, error) {
 		if t.Epoch != s.epoch {
 			return nil, fence.ErrStale
 		}
-		s.tables.Record(rows, now)
-		return nil, nil
+		return nil, s.inner.Record(ctx, t, rows)
 	})
 	return err
 }
 
 // Report implements [alerts.Post].
-func (s *Store) Report(_ context.Context, r alerts.Report) (alerts.Reported, error) {
-	return with(s, func(now time.Time) (alerts.Reported, error) { return s.tables.Report(r, now), nil })
+func (s *Store) Report(ctx context.Context, r alerts.Report) (alerts.Reported, error) {
+	return with(s, func() (alerts.Reported, error) { return s.inner.Report(ctx, r) })
 }
 
 // Claim implements [alerts.Post].
-func (s *Store) Claim(_ context.Context, node string, evaluation uint64) (bool, error) {
-	return with(s, func(now time.Time) (bool, error) { return s.tables.Claim(node, evaluation, now), nil })
+func (s *Store) Claim(ctx context.Context, node string, evaluation uint64) (bool, error) {
+	return with(s, func() (bool, error) { return s.inner.Claim(ctx, node, evaluation) })
 }
 
-// Samples returns what nodes have reported, above an id.
-func (s *Store) Samples(_ context.Context, after int64) ([]alerts.Sample, error) {
-	return with(s, func(time.Time) ([]alerts.Sample, error) { return s.tables.Samples(after), nil })
+// Samples returns what nodes have reported, above an id and without some.
+func (s *Store) Samples(ctx context.Context, after int64, without []int64) ([]alerts.Sample, error) {
+	return with(s, func() ([]alerts.Sample, error) { return s.inner.Samples(ctx, after, without) })
 }
 
 // SetSilence sets a silence.
-func (s *Store) SetSilence(_ context.Context, one alerts.Silence) error {
-	_, err := with(s, func(time.Time) (any, error) {
-		if err := one.Validate(); err != nil {
-			return nil, err
-		}
-		s.tables.Silence(one)
-		return nil, nil
-	})
+func (s *Store) SetSilence(ctx context.Context, one alerts.Silence) error {
+	_, err := with(s, func() (any, error) { return nil, s.inner.SetSilence(ctx, one) })
 	return err
 }
 
 // EndSilence ends a silence now.
-func (s *Store) EndSilence(_ context.Context, id string) (bool, error) {
-	return with(s, func(now time.Time) (bool, error) { return s.tables.Unsilence(id, now), nil })
+func (s *Store) EndSilence(ctx context.Context, id string) (bool, error) {
+	return with(s, func() (bool, error) { return s.inner.EndSilence(ctx, id) })
 }

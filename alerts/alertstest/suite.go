@@ -15,7 +15,7 @@ import (
 type Stores interface { //nolint:interfacebloat // the suite tries all of it
 	alerts.Store
 	alerts.Post
-	Samples(ctx context.Context, after int64) ([]alerts.Sample, error)
+	Samples(ctx context.Context, after int64, without []int64) ([]alerts.Sample, error)
 	SetSilence(ctx context.Context, one alerts.Silence) error
 	EndSilence(ctx context.Context, id string) (bool, error)
 }
@@ -82,7 +82,7 @@ func Rows() alerts.Rows {
 			{Key: "conch/c/b/2", Receiver: "chat", Message: alerts.Message{Key: "conch/c/b/2"}},
 		},
 		Evaluation: &alerts.Evaluation{
-			N: 3, At: at, Node: "node-1", Troubles: map[string]alerts.Failing{"b": {Since: at, NoData: true, Fault: "f"}},
+			N: 3, At: at, Node: "node-1", Troubles: map[string]alerts.Failing{"b": {Since: at, NoData: true, Fault: "f"}}, Judged: map[string]bool{"a": true},
 			Seen: map[string]alerts.Node{"node-1": {Name: "node-1", Life: "l", Seq: 2, Cries: 1, Hash: "h"}}, Buried: map[string]time.Time{"node-2": at}, Claims: 1, Perhaps: true, Cried: true,
 		},
 	}
@@ -127,17 +127,22 @@ func testReports(t *testing.T, s Stores) {
 	equal(t, "the next answer", report("l", 3, ""), alerts.Reported{Evaluations: 5, Nodes: []string{"node-1"}})
 	report("m", 1, "two")
 	equal(t, "the nodes", load(t, s).Nodes, []alerts.Node{{Name: "node-1", Life: "m", Seq: 1, Cries: 1, Hash: "h"}})
-	all, err := s.Samples(t.Context(), 0)
+	all, err := s.Samples(t.Context(), 0, nil)
 	if err != nil || len(all) != 2 || string(all[0].Body) != "one" || string(all[1].Body) != "two" || all[1].Life != "m" || all[1].Node != "node-1" || all[0].Seq != 2 {
 		t.Fatalf("the samples are %+v, %v", all, err)
 	}
-	if rest, err := s.Samples(t.Context(), all[0].ID); err != nil || len(rest) != 1 {
-		t.Errorf("after the first there are %+v, %v", rest, err)
+	for _, one := range []struct {
+		after   int64
+		without []int64
+	}{{all[0].ID, nil}, {0, []int64{all[0].ID}}} {
+		if rest, err := s.Samples(t.Context(), one.after, one.without); err != nil || len(rest) != 1 || rest[0].ID != all[1].ID {
+			t.Errorf("after %d without %v there are %+v, %v", one.after, one.without, rest, err)
+		}
 	}
 	if _, err := s.Report(t.Context(), alerts.Report{Node: alerts.Node{Name: "node-1", Life: "m", Seq: 2}, Keep: -time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := s.Samples(t.Context(), 0); err != nil || len(all) != 0 {
+	if all, err := s.Samples(t.Context(), 0, nil); err != nil || len(all) != 0 {
 		t.Errorf("what is too old stays: %+v, %v", all, err)
 	}
 }

@@ -59,6 +59,7 @@ type (
 	}
 	restRow struct {
 		Troubles map[string]alerts.Failing `json:"troubles"`
+		Judged   map[string]bool           `json:"judged"`
 		Seen     map[string]alerts.Node    `json:"seen"`
 		Buried   map[string]time.Time      `json:"buried"`
 		Claims   uint64                    `json:"claims"`
@@ -98,7 +99,7 @@ func encode(rows alerts.Rows) ([]any, error) {
 	}
 	args = append(append(args, members...), ended[0], ended[1], gone, nil)
 	if e := rows.Evaluation; e != nil {
-		args[len(args)-1], err = text(evaluationRow{e.N, e.At, e.Node, restRow{e.Troubles, e.Seen, e.Buried, e.Claims, e.Perhaps, e.Cried}})
+		args[len(args)-1], err = text(evaluationRow{e.N, e.At, e.Node, restRow{e.Troubles, e.Judged, e.Seen, e.Buried, e.Claims, e.Perhaps, e.Cried}})
 	}
 	return args, err
 }

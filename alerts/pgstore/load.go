@@ -12,7 +12,14 @@ import (
 )
 
 // Load implements [alerts.Store]. It needs no leadership: pages of every node show what it returns.
-func (s *Store) Load(ctx context.Context) (out alerts.Loaded, err error) {
+func (s *Store) Load(ctx context.Context) (alerts.Loaded, error) { return s.load(ctx, `message`) }
+
+// Survey is Load without the messages that were sent, which an observer may not read.
+func (s *Store) Survey(ctx context.Context) (alerts.Loaded, error) {
+	return s.load(ctx, `'{}'::jsonb`)
+}
+
+func (s *Store) load(ctx context.Context, message string) (out alerts.Loaded, err error) {
 	var batch pgx.Batch
 	batch.Queue(`SELECT key, rule, labels, seq, fires, since, until, fired, count, silence FROM conch.alert_groups ORDER BY key`).Query(func(rows pgx.Rows) (err error) {
 		out.Groups, err = pgx.CollectRows(rows, scanGroup)
@@ -22,7 +29,7 @@ func (s *Store) Load(ctx context.Context) (out alerts.Loaded, err error) {
 		out.Members, err = pgx.CollectRows(rows, scanMember)
 		return err
 	})
-	batch.Queue(`SELECT key, receiver, told, knows, at, seq, message, asked, tries, doubt FROM conch.alert_tellings ORDER BY key, receiver`).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(`SELECT key, receiver, told, knows, at, seq, ` + message + `, asked, tries, doubt FROM conch.alert_tellings ORDER BY key, receiver`).Query(func(rows pgx.Rows) (err error) {
 		out.Tellings, err = pgx.CollectRows(rows, scanTelling)
 		return err
 	})
@@ -107,7 +114,7 @@ func scanEvaluation(row pgx.Row) (*alerts.Evaluation, error) {
 	if err := json.Unmarshal(rest, &r); err != nil {
 		return nil, err
 	}
-	e.At, e.Troubles, e.Seen, e.Buried, e.Claims, e.Perhaps, e.Cried = at.UTC(), r.Troubles, r.Seen, r.Buried, r.Claims, r.Perhaps, r.Cried
+	e.At, e.Troubles, e.Judged, e.Seen, e.Buried, e.Claims, e.Perhaps, e.Cried = at.UTC(), r.Troubles, r.Judged, r.Seen, r.Buried, r.Claims, r.Perhaps, r.Cried
 	return &e, nil
 }
 

@@ -73,10 +73,11 @@ func (s *Store) Claim(ctx context.Context, node string, evaluation uint64) (mine
 	return mine, s.pools.Commit(ctx, &batch)
 }
 
-// Samples returns what nodes have reported since, above an id, in that order. An id may come after a higher one whose transaction was quicker: who
-// reads on asks from some ids before.
-func (s *Store) Samples(ctx context.Context, after int64) ([]alerts.Sample, error) {
-	rows, err := s.pools.Readers.Query(ctx, `SELECT id, node, life, seq, at, body FROM conch.alert_samples WHERE id OPERATOR(pg_catalog.>) $1 ORDER BY id`, after)
+// Samples returns what nodes have reported since, above an id and without some that were read, in that order. An id may come after a higher one
+// whose transaction was quicker: a caller that reads on asks from some ids before, without those that it has.
+func (s *Store) Samples(ctx context.Context, after int64, without []int64) ([]alerts.Sample, error) {
+	rows, err := s.pools.Readers.Query(ctx, `SELECT id, node, life, seq, at, body FROM conch.alert_samples
+		WHERE id OPERATOR(pg_catalog.>) $1 AND NOT id OPERATOR(pg_catalog.=) ANY (coalesce($2::bigint[], '{}')) ORDER BY id`, after, without)
 	if err != nil {
 		return nil, err
 	}

@@ -155,9 +155,10 @@ func everything(t *testing.T, s *pgstore.Store) {
 	set := s.SetSilence(t.Context(), alerts.Silence{ID: "s", Matchers: []alerts.Matcher{{Label: "a", Op: "="}}, Since: time.Now(), Until: time.Now().Add(time.Hour)})
 	ended, end := s.EndSilence(t.Context(), "s")
 	_, loaded := s.Load(t.Context())
+	_, surveyed := s.Survey(t.Context())
 	_, looked := s.Look(t.Context())
-	samples, read := s.Samples(t.Context(), 0)
-	if err := errors.Join(recorded, again, report, claim, set, end, loaded, looked, read); err != nil || !ended || len(samples) != 1 {
+	samples, read := s.Samples(t.Context(), 0, nil)
+	if err := errors.Join(recorded, again, report, claim, set, end, loaded, surveyed, looked, read); err != nil || !ended || len(samples) != 1 {
 		t.Errorf("%v; it ended: %v; %d samples", err, ended, len(samples))
 	}
 }

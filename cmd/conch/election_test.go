@@ -220,8 +220,8 @@ func TestMigrate(t *testing.T) {
 		t.Helper()
 		return decode[schema](t, conch(t, append([]string{"--db", db.URL, "--json", "migrate"}, args...)...).done(t))
 	}
-	if s := at("status"); s.Current != 0 || s.Latest < 3 || len(s.Wings) != 4 || len(s.Migrations) != s.Latest+s.Wings[1].Latest+s.Wings[2].Latest+s.Wings[3].Latest {
-		t.Errorf("before up: got %+v, want schema 0 and all migrations of four wings", s)
+	if s := at("status"); s.Current != 0 || s.Latest < 3 || len(s.Wings) != 5 || len(s.Migrations) != s.Latest+s.Wings[1].Latest+s.Wings[2].Latest+s.Wings[3].Latest+s.Wings[4].Latest {
+		t.Errorf("before up: got %+v, want schema 0 and all migrations of five wings", s)
 	}
 	for range 2 { // the second time there is nothing to do
 		if s := at("up"); s.Current != s.Latest || s.Wings[1].Wing != "pending" || s.Wings[1].Current != s.Wings[1].Latest || s.Wings[2].Wing != "sequencer" || s.Wings[2].Current != s.Wings[2].Latest || s.Migrations[0].AppliedAt == nil {
@@ -229,7 +229,7 @@ func TestMigrate(t *testing.T) {
 		}
 	}
 	text := conch(t, "--db", db.URL, "migrate", "status").done(t)
-	said := regexp.MustCompile(`schema \d+ of \d+, pending \d+ of \d+, sequencer \d+ of \d+, schedule \d+ of \d+`).FindString(text)
+	said := regexp.MustCompile(`schema \d+ of \d+, pending \d+ of \d+, sequencer \d+ of \d+, schedule \d+ of \d+, alerts \d+ of \d+`).FindString(text)
 	if said == "" || !strings.Contains(text, "WING") {
 		t.Errorf("migrate status prints %q, want WING and how many migrations there are", text)
 	}

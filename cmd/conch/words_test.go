@@ -73,6 +73,7 @@ func answers(path string) map[string]any {
 		doc["as_of"] = map[string]any{"index": 7, "hash": h}
 	}
 	one := maps.Clone(doc)
+	doc["silences"] = []any{map[string]any{"id": h, "state": h, "by": h, "comment": h, "matchers": []any{map[string]string{"label": h, "op": h, "value": h}}}}
 	doc["transactions"], doc["contracts"], doc["logs"] = []any{one}, []any{one}, []any{one}
 	doc["accounts"] = []any{map[string]any{"name": h, "chain": h, "address": h, "balance": h, "unknown": h}}
 	return doc
@@ -160,6 +161,8 @@ var askNodes = map[string][]string{
 	"dead list":         nil,
 	"dead retry":        {"--resume", operation},
 	"dead discard":      {"--resume", operation},
+	"alerts test":       {"r"},
+	"alerts silence":    nil,
 	"status --gossip":   nil,
 	"status --logs":     nil,
 }

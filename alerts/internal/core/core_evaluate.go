@@ -15,8 +15,10 @@ func (c *Core) evaluated(in Evaluated) {
 	c.look(in.Looked)
 	c.restart()
 	c.last.N++
-	troubles := map[string]Trouble{}
+	troubles, judged := map[string]Trouble{}, map[string]bool{}
+	maps.Copy(judged, c.last.Judged)
 	for _, r := range in.Results {
+		judged[r.Rule] = judged[r.Rule] || !r.NoData && r.Fault == ""
 		if t := (Trouble{Since: c.at, NoData: r.NoData, Fault: r.Fault}); r.NoData || r.Fault != "" {
 			if before, is := c.last.Troubles[r.Rule]; is {
 				t.Since = before.Since
@@ -26,7 +28,7 @@ func (c *Core) evaluated(in Evaluated) {
 		}
 		c.judge(r)
 	}
-	c.judge(Result{Rule: NoDataRule, Members: named("rule", slices.Sorted(maps.Keys(troubles)))})
+	c.judge(Result{Rule: NoDataRule, Members: named("rule", c.unjudged(troubles, judged))})
 	c.judge(Result{Rule: DifferRule, Members: named("node", c.differ)})
 	c.endOrphans()
 	for _, g := range c.groups {
@@ -34,10 +36,31 @@ func (c *Core) evaluated(in Evaluated) {
 			c.renumber(g)
 		}
 	}
-	c.last.At, c.last.Node, c.last.Troubles = c.at, c.cfg.Node, troubles
+	c.last.At, c.last.Node, c.last.Troubles, c.last.Judged = c.at, c.cfg.Node, troubles, judged
 	c.watch(in.Claims)
 	done := c.last
 	c.changes.Evaluation = &done
+}
+
+// abandoned is after how long without data a rule counts as one that never had any: what it is about was taken out of the cluster.
+const abandoned = 24 * time.Hour
+
+// unjudged lists the rules that somebody should look at: a rule that never had data is about something that the cluster has not.
+func (c *Core) unjudged(troubles map[string]Trouble, judged map[string]bool) (names []string) {
+	for name, t := range troubles {
+		if t.Fault == "" && c.at.Sub(t.Since) >= abandoned {
+			judged[name] = false
+		}
+		if t.Fault != "" || judged[name] {
+			names = append(names, name)
+		}
+	}
+	maps.DeleteFunc(judged, func(name string, once bool) bool {
+		_, is := c.rules[name]
+		return !once || !is && len(c.differ) == 0
+	})
+	slices.Sort(names)
+	return names
 }
 
 // named makes a member of each name.

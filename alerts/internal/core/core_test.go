@@ -217,6 +217,32 @@ func TestNoData(t *testing.T) {
 	d.told("pager disk over", "chat "+core.NoDataRule+" over")
 }
 
+// Of a rule that never had data nobody is told, since the cluster has nothing of what it is about; nor of one that had none for a day, which is
+// told anew once it had some again. Each leader knows which those are.
+func TestRulesThatNeverHadData(t *testing.T) {
+	t.Parallel()
+	gone := rule(core.NoDataRule, "chat")
+	gone.For = 15 * time.Minute
+	d := newDesk(t, rule("disk", "pager"), gone)
+	none := []core.Result{{Rule: "disk", NoData: true}}
+	d.results = append([]core.Result{}, none...)
+	d.pass(time.Hour)
+	d.told()
+	for range 2 {
+		d.is("disk")
+		d.pass(interval)
+		d.elect()
+		d.results = append([]core.Result{}, none...)
+		d.pass(16 * time.Minute)
+		d.told("chat " + core.NoDataRule + " fires")
+		d.pass(24 * time.Hour)
+		d.told("chat " + core.NoDataRule + " over")
+	}
+	if e := d.tables.Load(d.wall()).Evaluation; !e.Troubles["disk"].NoData || len(e.Judged) != 0 {
+		t.Errorf("the evaluation is %+v", e)
+	}
+}
+
 // A rule that this leader's file lacks changes nothing while another node has it.
 func TestFilesThatDiffer(t *testing.T) {
 	t.Parallel()

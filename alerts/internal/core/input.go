@@ -124,6 +124,7 @@ type Evaluation struct {
 	At       time.Time
 	Node     string
 	Troubles map[string]Trouble   // of rules, by name
+	Judged   map[string]bool      // rules that have had data
 	Seen     map[string]Node      // nodes, as they were seen last
 	Buried   map[string]time.Time // since when some of them are no more
 	Claims   uint64               // that are settled

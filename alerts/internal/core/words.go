@@ -97,7 +97,7 @@ const (
 
 // Rules that the evaluator, or a node that watches it, judges itself. They are told as any other rule if the configuration has one of that name.
 const (
-	// NoDataRule has a member for each rule that could not be evaluated, or selects nothing: label rule.
+	// NoDataRule has a member for each rule that could not be evaluated, or selects nothing and once did: label rule.
 	NoDataRule = "conch_alert_no_data"
 	// DifferRule has a member for each node whose rules are not those of the leader: label node.
 	DifferRule = "conch_alerts_differ"

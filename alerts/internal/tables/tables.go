@@ -145,10 +145,10 @@ func (t *Tables) Report(r Report, now time.Time) Reported {
 	return out
 }
 
-// Samples are those above an id.
-func (t *Tables) Samples(after int64) (all []Sample) {
+// Samples are those above an id, without some.
+func (t *Tables) Samples(after int64, without []int64) (all []Sample) {
 	for _, s := range t.samples {
-		if s.ID > after {
+		if s.ID > after && !slices.Contains(without, s.ID) {
 			all = append(all, s)
 		}
 	}

@@ -88,9 +88,6 @@ func (d *Decoder) config(values map[string]any, s Source) Config {
 		c.Sections = append(c.Sections, section())
 	}
 	d.Table("", values, d.sections(&c))
-	for _, section := range c.Sections {
-		section.Settle(d, c)
-	}
 	getenv := func(name string) string {
 		said := map[string]string{pg.EnvURL: s.DB}[name]
 		file := map[string]string{
@@ -103,6 +100,9 @@ func (d *Decoder) config(values map[string]any, s Source) Config {
 		return or(said, or(s.Getenv(name), file))
 	}
 	c.Named = s.Named || getenv(pg.EnvURL) != ""
+	for _, section := range c.Sections {
+		section.Settle(d, c)
+	}
 	var err error
 	if c.Election, err = c.Election.WithEnv(getenv); err != nil {
 		d.environment(err)

@@ -56,6 +56,9 @@ type Node struct {
 	services *services
 	board    *web.Board
 	shown    shown
+	measures sync.Once
+	measured []prometheus.Collector // see collectors
+	serving  atomic.Pointer[web.Site]
 
 	expiry *prometheus.GaugeVec                // of certificates
 	grades map[string]expiry.Grade             // the same, as of the last look; owned by loop's goroutine

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/cmd/conch/internal/ui"
@@ -73,17 +75,12 @@ func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), st
 			return nil, nil, err
 		}
 	}
-	var site *web.Site
-	var base *metric.Base // nil without a database: there are no other candidates
-	if n.cfg.UsesDatabase() {
-		base = metric.NewBase(func(ctx context.Context) (map[string]int, bool) { return site.Candidates(ctx) })
-	}
 	pages, err := ui.Pages()
 	if err != nil {
 		return nil, nil, err
 	}
-	page := metric.Page(append(gather(n.services, Service.Collectors), metric.Build(n.opts.Version), metric.LostLines(n.opts.LostLines), n.expiry, n.meters, base)...)
-	site, err = web.New(web.Config{
+	page := metric.Page(n.collectors(n.services)...)
+	site, err := web.New(web.Config{
 		Locked: n.locked, ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.roles, Status: n.roles.Status, Observe: n.observe,
 		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: append(n.routes(), gather(n.services, Service.Routes)...), Board: n.board,
 		Pages: pages, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
@@ -92,6 +89,7 @@ func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), st
 	if err != nil {
 		return nil, nil, err
 	}
+	n.serving.Store(site)
 	api, ops, err := n.listen(ctx)
 	if err != nil {
 		site.Close()
@@ -114,6 +112,23 @@ func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), st
 		return faults
 	}
 	return serve, func() { cancel(); serving.Wait(); site.Close() }, nil
+}
+
+// collectors are those of /metrics, which alerts measure too.
+func (n *Node) collectors(of *services) []prometheus.Collector {
+	n.measures.Do(func() {
+		var base *metric.Base // nil without a database: there are no other candidates
+		if n.cfg.UsesDatabase() {
+			base = metric.NewBase(func(ctx context.Context) (map[string]int, bool) {
+				if site := n.serving.Load(); site != nil {
+					return site.Candidates(ctx)
+				}
+				return nil, false
+			})
+		}
+		n.measured = append(gather(of, Service.Collectors), metric.Build(n.opts.Version), metric.LostLines(n.opts.LostLines), n.expiry, n.meters, base)
+	})
+	return n.measured
 }
 
 // locked names what locks tables of the node's database, for an error of a wait for them.

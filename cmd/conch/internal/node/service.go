@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/certificate"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/migrate"
@@ -74,16 +75,17 @@ type Service interface { //nolint:interfacebloat // what each frame takes; Plain
 type Frame struct {
 	ID           string // under which the node campaigns
 	Log          *slog.Logger
-	Database     *pgmint.Config     // nil: the node uses none
-	Over         context.Context    // ends with the node
-	ElectorsOver context.Context    // ends once all electors have ended: nothing can be released any more
-	Hurry        context.Context    // ends when commands are to be killed at once
-	Go           func(f func())     // runs f in a goroutine that the node waits for; f must end with Over
-	Blocked      func(scope string) // counts an attempt that a shut gate refused (S17)
-	Accounts     *Accounts          // that one service keeps for all
-	Board        *web.Board         // what the services tell on /v1/events
-	Ground       *Ground            // the network of this node, which one service has
-	Services     func() []Service   // all of them, once they are open: for what they may be besides (upkeep.go)
+	Database     *pgmint.Config                // nil: the node uses none
+	Over         context.Context               // ends with the node
+	ElectorsOver context.Context               // ends once all electors have ended: nothing can be released any more
+	Hurry        context.Context               // ends when commands are to be killed at once
+	Go           func(f func())                // runs f in a goroutine that the node waits for; f must end with Over
+	Blocked      func(scope string)            // counts an attempt that a shut gate refused (S17)
+	Accounts     *Accounts                     // that one service keeps for all
+	Board        *web.Board                    // what the services tell on /v1/events
+	Ground       *Ground                       // the network of this node, which one service has
+	Collectors   func() []prometheus.Collector // those of /metrics, once the services are open
+	Services     func() []Service              // all of them, once they are open: for what they may be besides (upkeep.go)
 }
 
 // Plain is a service that does nothing. Embed it, and write the methods that differ.
@@ -121,7 +123,7 @@ func (n *Node) open() *services {
 	frame := Frame{
 		ID: n.id, Log: n.log, Over: n.over, ElectorsOver: n.electorsOver, Hurry: n.hurry, Go: n.calls.Go, Blocked: n.meters.Blocked,
 		Accounts: new(Accounts), Board: n.board, Ground: new(Ground),
-		Services: func() []Service { return s.all },
+		Services: func() []Service { return s.all }, Collectors: func() []prometheus.Collector { return append(metric.Program(), n.collectors(s)...) },
 	}
 	if n.cfg.UsesDatabase() {
 		frame.Database = &n.cfg.Database

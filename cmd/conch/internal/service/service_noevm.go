@@ -24,6 +24,7 @@ func Kinds() []node.Kind {
 		gossip.Kind(),
 		logs.Kind(),
 		schedule.Kind(),
+		alerts.Notify(),
 		alerts.Kind(),
 	}
 }

@@ -1,6 +1,9 @@
 package alerts
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The severities that order what is told.
 const (
@@ -21,7 +24,7 @@ func says(summary, description string) map[string]string {
 // Builtin returns the alerts that every cluster has, in the order of deploy/alerts.yaml, which is made of them (TestExport writes it). Their
 // limits fit a lease of three seconds.
 func Builtin() []Alert {
-	all := append(ofLeaders(), ofParts()...)
+	all := slices.Concat(ofLeaders(), ofParts(), ofAlerts())
 	for i := range all {
 		all[i].builtin = true
 	}
@@ -68,9 +71,9 @@ func ofLeaders() []Alert { //nolint:funlen // a table
 		},
 		{
 			Name: "ConchHeartbeatLate", Severity: warning, For: 30 * time.Second,
-			Condition:   `max by (scope) (conch_heartbeat_age_ms and conch_is_leader == 1) > 1500`,
+			Condition:   `max by (scope) (conch_heartbeat_age_ms{scope!="conch:alerts"} and conch_is_leader == 1) > 1500`,
 			Annotations: says(`the leader of {{ $labels.scope }} has not renewed its term for {{ $value }} ms`, `Check conch_heartbeat_update_ms, and the locks and the disk of the database.`),
-			comment:     `The gate shuts after a lease less a tenth. Half a lease without a heartbeat means that the database or the network is slow.`,
+			comment:     `The gate shuts after a lease less a tenth. Half a lease without a heartbeat means that the database or the network is slow. The lease under which alerts are evaluated is longer.`,
 			more:        "a slow disk or standby, or a starved process; after two leases the leader gives way, as `overdue`",
 		},
 		{
@@ -130,28 +133,28 @@ func ofLeaders() []Alert { //nolint:funlen // a table
 			more:        "[files](files.md): the follower does not answer, or its disk is full",
 		},
 		{
-			Name: "ConchLogUnread", Severity: warning,
+			Name: "ConchLogUnread", Severity: warning, EachNode: true,
 			Condition:   `increase(conch_lines_lost_total[15m]) > 0`,
 			Annotations: says(`{{ $labels.instance }} writes a log that nobody reads, or for which there is no room`, `See what its stderr goes to: a pipe whose reader has ended or stopped, or a full disk.`),
 			comment:     `Nobody reads the log of a process, or its disk is full. What it does goes on.`,
 			more:        "the reader of a pipe has ended or stopped, or the disk is full; `conch doctor` cannot see this",
 		},
 		{
-			Name: "ConchCertificateEndsThisMonth", Severity: info,
+			Name: "ConchCertificateEndsThisMonth", Severity: info, EachNode: true,
 			Condition:   `min by (name, instance) (conch_certificate_expiry_seconds) < 30 * 86400 and min by (name, instance) (conch_certificate_expiry_seconds) >= 7 * 86400`,
 			Annotations: says(`the certificate {{ $labels.name }} of {{ $labels.instance }} ends within 30 days`, ""),
 			comment:     `A certificate that a node shows or relies on is near its end: its name says which, see docs/operations.md#certificates. If certificates of yours live for less than these limits leave their names out: name!~"identity|peer:.*". Sessions and leaderships that stand do not end with one; new connections are refused.`,
 			more:        "[nobody has renewed it](#certificates)",
 		},
 		{
-			Name: "ConchCertificateEndsThisWeek", Severity: warning,
+			Name: "ConchCertificateEndsThisWeek", Severity: warning, EachNode: true,
 			Condition:   `min by (name, instance) (conch_certificate_expiry_seconds) < 7 * 86400 and min by (name, instance) (conch_certificate_expiry_seconds) >= 86400`,
 			Annotations: says(`the certificate {{ $labels.name }} of {{ $labels.instance }} ends within 7 days`, `The node's log says which file it is and what renews it; so does conch doctor --config.`),
 			comment:     ``,
 			more:        "[nobody has renewed it](#certificates)",
 		},
 		{
-			Name: "ConchCertificateEnds", Severity: critical,
+			Name: "ConchCertificateEnds", Severity: critical, EachNode: true,
 			Condition:   `min by (name, instance) (conch_certificate_expiry_seconds) < 86400`,
 			Annotations: says(`the certificate {{ $labels.name }} of {{ $labels.instance }} ends within a day, or has ended`, `The node's log says which file it is and what renews it; so does conch doctor --config.`),
 			comment:     ``,

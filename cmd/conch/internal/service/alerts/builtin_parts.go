@@ -1,12 +1,16 @@
 package alerts
 
-import "time"
+import (
+	"time"
+
+	"github.com/conchhq/conch/alerts"
+)
 
 // ofParts are the alerts about overlays, logs, jobs and crons.
 func ofParts() []Alert { //nolint:funlen // a table
 	return []Alert{
 		{
-			Name: "ConchGossipAlone", Severity: warning, For: 5 * time.Minute,
+			Name: "ConchGossipAlone", Severity: warning, For: 5 * time.Minute, EachNode: true,
 			Condition:   `conch_gossip_neighbours == 0`,
 			Annotations: says(`{{ $labels.instance }} has no neighbour in its overlay`, `conch doctor --config says which of its peers do not answer, and why.`),
 			comment:     `A node of an overlay hears nobody, so it suggests itself or nobody.`,
@@ -27,14 +31,14 @@ func ofParts() []Alert { //nolint:funlen // a table
 			more:        "[its page](log.md#when-something-happens); no leadership depends on it",
 		},
 		{
-			Name: "ConchLogStoreFailed", Severity: critical,
+			Name: "ConchLogStoreFailed", Severity: critical, EachNode: true,
 			Condition:   `max by (instance, namespace) (conch_log_store_failed) > 0`,
 			Annotations: says(`the disk of the log {{ $labels.namespace }} has failed on {{ $labels.instance }}`, `conch status --logs there says why. Make room or mend the disk, and start that node again: it comes back as the member that it was.`),
 			comment:     `The disk of a log is full or fails: this node takes no part in that log any more. The others go on while they are a majority.`,
 			more:        "[its page](log.md#when-something-happens)",
 		},
 		{
-			Name: "ConchLogBehind", Severity: warning,
+			Name: "ConchLogBehind", Severity: warning, EachNode: true,
 			Condition:   `min_over_time(conch_log_behind[5m]) > 0`,
 			Annotations: says(`{{ $labels.instance }} lacks {{ $value }} entries of the log {{ $labels.namespace }}`, `conch status --logs says what it waits for, and its log whom it asks and what it refuses.`),
 			comment:     `A copy of a log does not come on: what it answers is old.`,
@@ -88,6 +92,32 @@ func ofParts() []Alert { //nolint:funlen // a table
 			Annotations: says(`two signed heads of the log {{ $labels.namespace }} contradict each other`, `conch log status names both members and the entry; conch log verify shows where the copies part. docs/log.md (A store that was restored) has what to do.`),
 			comment:     `Two members have signed what cannot both be true: a store was restored from a backup, or one of them lies.`,
 			more:        "[its page](log.md#a-store-that-was-restored); no leadership depends on it",
+		},
+	}
+}
+
+// ofAlerts are those about alerts themselves, which no condition can say. A Prometheus has others for them.
+func ofAlerts() []Alert {
+	return []Alert{
+		{
+			Name: alerts.AwayRule, Severity: critical, judged: true,
+			Annotations: says(`a node cannot ask the database`, `The log of the node that cannot gives the reason; run conch doctor there. It is over when all nodes can ask it again, or are gone for ten minutes.`),
+			more:        "[its page](alerts.md#who-is-told)",
+		},
+		{
+			Name: alerts.IdleRule, Severity: critical, judged: true,
+			Annotations: says(`nobody evaluates the alerts of this cluster`, `conch status says who leads the scope conch:alerts, or why nobody does.`),
+			more:        "nobody leads `conch:alerts`",
+		},
+		{
+			Name: alerts.DifferRule, Severity: warning, judged: true, For: 5 * time.Minute,
+			Annotations: says(`{{ $labels.node }} has other alerts or receivers than the node that evaluates them`, `Give all nodes the same [[alerts]], [[notify]] and [alerting]. Until then nothing of what differs begins or ends.`),
+			more:        "their files differ",
+		},
+		{
+			Name: alerts.NoDataRule, Severity: warning, judged: true, For: 15 * time.Minute, EachNode: true,
+			Annotations: says(`the alert {{ $labels.rule }} cannot be judged`, `Nothing is told of what its condition names any more, or it cannot be evaluated: the page of alerts says which. What of it fires goes on.`),
+			more:        "[nothing tells of it](alerts.md#conditions) any more",
 		},
 	}
 }

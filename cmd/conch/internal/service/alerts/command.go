@@ -20,13 +20,14 @@ func Commands(s *cli.Shell) []*cobra.Command {
 	a := &shell{s}
 	return []*cobra.Command{cli.Group(&cobra.Command{
 		Use:   "alerts",
-		Short: "look at the alerts of a cluster, and find what is wrong with them",
-		Long: `alerts reads a configuration file and connects to nothing. The built-in alerts are in
-every cluster; [[alerts]] of the file are added to them, or change them.`,
+		Short: "look at the alerts of a cluster, find what is wrong with them, and silence some",
+		Long: `The built-in alerts are in every cluster with [alerting]; [[alerts]] of a configuration
+file are added to them, or change them. check, list and export read a file and connect to
+nothing; test and silence ask a node over its API.`,
 		Example: `  conch alerts check /etc/conch.toml
-  conch alerts list
-  conch alerts export > alerts.yaml`,
-	}, a.check(), a.list(), a.export())}
+  conch alerts test pagerduty
+  conch alerts silence alertname=ConchJobsWait queue=mail --for 2h --comment "a big import"`,
+	}, a.check(), a.list(), a.export(), a.test(), a.silence())}
 }
 
 // shell prints for people.
@@ -123,7 +124,7 @@ func (a *shell) judge(c config.Config, read []config.Fault) (faults, warnings []
 	for _, k := range a.Kinds {
 		if k.Check != nil {
 			k.Check(c, func(key string, err error) {
-				if err != nil && ours(key) && !errors.Is(err, errUnwired) {
+				if err != nil && ours(key) {
 					faults = append(faults, c.Fault(key, err.Error()))
 				}
 			})
@@ -169,7 +170,7 @@ NOTIFY is "all" if an alert is told to every receiver, and "nobody" if it is not
 			}
 			var rows []string
 			for _, one := range s.all {
-				l := listed{one.Name, one.Severity, spanOr(one.For), spanOr(one.Keep), one.Notify, one.GroupBy, one.parsed.Text, one.builtin}
+				l := listed{one.Name, one.Severity, spanOr(one.For), spanOr(one.Keep), one.Notify, one.GroupBy, one.text(), one.builtin}
 				if one.told && l.Notify == nil {
 					l.Notify = []string{}
 				}
@@ -179,7 +180,7 @@ NOTIFY is "all" if an alert is told to every receiver, and "nobody" if it is not
 					}
 					continue
 				}
-				rows = append(rows, cli.Row("%s\t%s\t%s\t%s\t%s", cli.Named(l.Name), l.Severity, cli.OrDash(l.For), one.listeners(), strings.Join(strings.Fields(l.Condition), " ")))
+				rows = append(rows, cli.Row("%s\t%s\t%s\t%s\t%s", cli.Named(l.Name), l.Severity, cli.OrDash(l.For), one.listeners(), cli.OrDash(strings.Join(strings.Fields(l.Condition), " "))))
 			}
 			if a.JSON {
 				return nil
@@ -188,6 +189,14 @@ NOTIFY is "all" if an alert is told to every receiver, and "nobody" if it is not
 		})(cmd, args)
 	}
 	return cmd
+}
+
+// text is the condition as it is evaluated; "" if conch itself says when it is true.
+func (a *Alert) text() string {
+	if a.parsed == nil {
+		return ""
+	}
+	return a.parsed.Text
 }
 
 func spanOr(d time.Duration) string {
@@ -236,5 +245,3 @@ deploy/alerts.yaml. Whom they are told to is there the business of an Alertmanag
 	}
 	return cmd
 }
-
-var errUnwired = errors.New("[[alerts]] are not evaluated in this version: take the section out")

@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"github.com/conchhq/conch/alerts"
 	"github.com/conchhq/conch/cmd/conch/internal/condition"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/election/mint"
 )
 
 // Alert is one of [[alerts]], or a built-in one.
@@ -25,10 +27,13 @@ type Alert struct {
 	Labels      map[string]string
 	Annotations map[string]string
 
+	EachNode bool // a node without a database evaluates it too, over what it knows of itself
+
 	place     string // of the file; "" if nothing of it is in the file
 	builtin   bool
+	judged    bool                 // it has no condition: package alerts says when it is true
 	told      bool                 // notify is given: nil is nobody, and not all
-	parsed    *condition.Condition // nil: it cannot be parsed
+	parsed    *condition.Condition // nil: it cannot be parsed, or is judged
 	parseFail error
 	comment   string // of a built-in one: why it is as it is
 	more      string // of a built-in one: a cell of docs/operations.md
@@ -46,7 +51,16 @@ type Section struct {
 	all      []Alert // with the built-in ones
 	interval time.Duration
 	most     []alerts.Receiver
+	here     bool // the file has [alerting], [[alerts]] or [[notify]]: alerts are evaluated
+	led      bool // over all nodes, by the one that leads [Scope]; else each node evaluates what it knows of itself
+	beat     time.Duration
 }
+
+// Scope is what the node leads that evaluates alerts.
+const Scope = "conch:alerts"
+
+// mostBeat is how long two heartbeats of the leader of alerts may lie apart: what it sends has to fit into the rest of the lease.
+const mostBeat = 3 * time.Second
 
 // DefaultInterval is how often a node tells its samples. It is the same for clusters of all sizes: nodes of one cluster lead different numbers
 // of scopes, and all have to agree.
@@ -71,7 +85,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 func keysOf(d *config.Decoder, a *Alert) map[string]config.Setter {
 	return map[string]config.Setter{
 		"name": d.Name(&a.Name), "condition": d.Word(&a.Condition), "for": d.Span(&a.For), "keep_firing_for": d.Span(&a.Keep),
-		"severity": d.Name(&a.Severity), "group_by": d.Names(&a.GroupBy),
+		"severity": d.Name(&a.Severity), "group_by": d.Names(&a.GroupBy), "each_node": d.Flag(&a.EachNode),
 		"labels": texts(d, &a.Labels), "annotations": texts(d, &a.Annotations),
 		"notify": func(place string, value any) {
 			a.told = true
@@ -99,9 +113,11 @@ func texts(d *config.Decoder, to *map[string]string) config.Setter {
 
 // Settle implements config.Section: what the file says of a built-in alert is laid over that one.
 func (s *Section) Settle(_ *config.Decoder, c config.Config) {
-	s.interval = c.Node.SampleInterval
-	if s.interval == 0 {
-		s.interval = DefaultInterval
+	s.interval = cmp.Or(c.Node.SampleInterval, DefaultInterval)
+	s.here = slices.ContainsFunc(c.Tables(), func(table string) bool { return slices.Contains([]string{"alerting", "alerts", "notify"}, table) })
+	s.led = s.here && c.Named && !c.Node.Standalone
+	if c.Election.Heartbeat > mostBeat {
+		s.beat = mostBeat
 	}
 	s.all = Builtin()
 	for _, own := range s.own {
@@ -148,6 +164,7 @@ func (a *Alert) lay(own Alert) {
 	if own.Labels != nil {
 		a.Labels = own.Labels
 	}
+	a.EachNode = a.EachNode || own.EachNode
 	maps.Copy(a.Annotations, own.Annotations)
 }
 
@@ -161,8 +178,22 @@ func receiversOf(c config.Config) (all []alerts.Receiver) {
 	return all
 }
 
-// Roles implements config.Section.
-func (*Section) Roles() []config.Role { return nil }
+// Roles implements config.Section. What a receiver is told nothing can refuse, so it takes the act door; and a lease into which a message fits.
+func (s *Section) Roles() []config.Role {
+	if !s.led {
+		return nil
+	}
+	return []config.Role{{
+		Name: Scope, Scope: Scope, Lease: alerts.DefaultHold, LateThreshold: alerts.DefaultHold - alerts.DefaultHold/10, Heartbeat: s.beat, Takeover: mint.Strict,
+	}}
+}
+
+// local returns the section with the alerts that a node without a database evaluates.
+func (s *Section) local() *Section {
+	own := *s
+	own.all = slices.DeleteFunc(slices.Clone(s.all), func(a Alert) bool { return !a.EachNode })
+	return &own
+}
 
 // Interval is how often a node tells its samples.
 func (s *Section) Interval() time.Duration { return s.interval }
@@ -170,7 +201,9 @@ func (s *Section) Interval() time.Duration { return s.interval }
 // Conditions returns the conditions of all alerts.
 func (s *Section) Conditions() (all []*condition.Condition) {
 	for _, a := range s.all {
-		all = append(all, a.parsed)
+		if a.parsed != nil {
+			all = append(all, a.parsed)
+		}
 	}
 	return all
 }
@@ -192,14 +225,17 @@ func (s *Section) Rules() (all []alerts.Rule) {
 
 // hash is of what decides when an alert fires and who is told: a text that is written otherwise is no other alert.
 func (a *Alert) hash(notify []string) string {
-	text, _ := json.Marshal([]any{a.Name, a.parsed.Text, a.For, a.Keep, a.Severity, a.GroupBy, notify, a.Labels}) //nolint:errchkjson // texts and numbers
+	text, _ := json.Marshal([]any{a.Name, a.text(), a.For, a.Keep, a.Severity, a.GroupBy, notify, a.Labels}) //nolint:errchkjson // texts and numbers
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// Hash is of all alerts, the same on nodes that have the same ones.
+// Hash is of all alerts and receivers, and the interval: the same on nodes that have the same ones.
 func (s *Section) Hash() string {
-	sums := make([]string, 0, len(s.all))
+	sums := []string{s.interval.String()}
+	for _, r := range s.most {
+		sums = append(sums, fmt.Sprint(r.Kind, " ", r.Name))
+	}
 	for _, r := range s.Rules() {
 		sums = append(sums, r.Hash)
 	}

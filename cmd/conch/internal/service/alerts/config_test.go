@@ -11,7 +11,6 @@ import (
 	"github.com/conchhq/conch/alerts"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
-	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
 const (
@@ -34,8 +33,13 @@ var (
 
 func load(t testing.TB, text string, receivers ...alerts.Receiver) (config.Config, error) {
 	t.Helper()
-	beside := configtest.Beside(func() config.Section { return desk{configtest.Plain("desks"), receivers} }, func() config.Section { return new(Section) })
-	return configtest.Load(t, text, config.Source{Named: true, Sections: beside}, nil)
+	return loadFrom(t, config.Source{Named: true}, text, receivers...)
+}
+
+func loadFrom(t testing.TB, from config.Source, text string, receivers ...alerts.Receiver) (config.Config, error) {
+	t.Helper()
+	from.Sections = configtest.Beside(func() config.Section { return desk{configtest.Plain("desks"), receivers} }, func() config.Section { return new(Section) })
+	return configtest.Load(t, text, from, nil)
 }
 
 func warnings(c config.Config) (all []string) {
@@ -255,16 +259,67 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// A node with [[alerts]] does not start as long as nobody evaluates them.
-func TestUnwired(t *testing.T) {
+// F9: nodes with a database evaluate together, behind the act door and with a lease into which a message fits, whatever the others have; a node
+// without one evaluates what it knows of itself; a file that says nothing of alerts has none.
+func TestWhoEvaluates(t *testing.T) {
 	t.Parallel()
-	for text, refused := range map[string]bool{cluster: false, cluster + seeds: true} {
-		c, err := load(t, text, pager, slack)
+	const slow = "[election]\nlease = \"30s\"\nheartbeat = \"6s\"\nlate_threshold = \"20s\"\ntakeover = \"fast\"\n"
+	roles := func(named bool, text string) []config.Role {
+		t.Helper()
+		c, err := loadFrom(t, config.Source{Named: named}, text, slack)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := node.Check(c, []node.Kind{Kind()}); (err != nil && strings.Contains(err.Error(), errUnwired.Error())) != refused {
-			t.Errorf("got %v, want a refusal: %v", err, refused)
+		var own []config.Role
+		for _, r := range c.Settled() {
+			if r.Section == "alerts" {
+				own = append(own, r)
+			}
 		}
+		return own
+	}
+	if all := roles(true, base); len(all) != 0 {
+		t.Errorf("without a word about alerts: %+v", all)
+	}
+	if all := roles(false, "[node]\nstandalone = true\n[[roles]]\nname = \"a\"\n"+"[alerting]\ncluster = \"c\"\n"); len(all) != 0 {
+		t.Errorf("a standalone node leads %+v", all)
+	}
+	for text, heartbeat := range map[string]time.Duration{cluster: 0, slow + cluster: mostBeat} {
+		all := roles(true, text)
+		if len(all) != 1 {
+			t.Fatalf("%s: got %+v", text, all)
+		}
+		if r := all[0]; r.Scope != "conch:alerts" || r.Fenced || r.Lease != 15*time.Second || r.LateThreshold != 13500*time.Millisecond || r.Heartbeat != heartbeat || r.Takeover != "strict" {
+			t.Errorf("%s: got %+v", text, r)
+		}
+	}
+}
+
+// S33: what is built in is told where nobody leads too: that the database is away, and that nobody evaluates. A Prometheus gets neither, and a user may
+// change whom they are told to.
+func TestAlertsThatNoConditionSays(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, cluster+"[[alerts]]\nname = \"conch_database_away\"\nseverity = \"warning\"\nnotify = [\"pagerduty\"]\n", pager, slack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := config.Of[*Section](c)
+	rules := map[string]alerts.Rule{}
+	for _, r := range s.Rules() {
+		rules[r.Name] = r
+	}
+	for _, name := range []string{alerts.AwayRule, alerts.IdleRule, alerts.DifferRule, alerts.NoDataRule} {
+		if r, is := rules[name]; !is || len(r.Notify) == 0 || r.Hash == "" {
+			t.Errorf("%s is %+v", name, r)
+		}
+		if strings.Contains(export(s.all), name) {
+			t.Errorf("%s is exported", name)
+		}
+	}
+	if r := rules[alerts.AwayRule]; r.Severity != "warning" || !slices.Equal(r.Notify, []string{"pagerduty"}) {
+		t.Errorf("with other settings it is %+v", r)
+	}
+	if left := s.local(); len(left.all) == 0 || slices.ContainsFunc(left.all, func(a Alert) bool { return !a.EachNode }) {
+		t.Errorf("a node alone evaluates %d alerts", len(left.all))
 	}
 }

@@ -1,5 +1,12 @@
-// Package alerts is the service of [alerting] and [[alerts]]: which alerts a cluster has, what is wrong with them, and what a node tells of
-// itself for them. Package condition evaluates them.
+// Package alerts is the service of [alerting] and [[alerts]]: which alerts a cluster has, what is wrong with them, what a node tells of itself for
+// them, and the leader that evaluates and tells them. Package condition evaluates them, package receiver tells them, and package alerts of the root
+// decides what is told.
+//
+// # Who evaluates
+//
+// A file with [alerting], [[alerts]] or [[notify]] has the role conch:alerts (lead.go). Each node reports what it measures, leading or not. A file
+// that is read again is another setup (setup.go), with which the leader goes on within its term. A node without a database keeps all in memory, and
+// evaluates the alerts with each_node alone, under keys with its name.
 //
 // # What there is
 //

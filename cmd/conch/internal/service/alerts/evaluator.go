@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,32 +12,46 @@ import (
 
 // evaluator evaluates the alerts of a file over the rows of all nodes. It is the memory of one leadership, and not for concurrent use.
 type evaluator struct {
-	window *condition.Window
-	all    []Alert
-	read   reading
-	loaded bool
-	last   uint64 // the highest sequence that was read
+	interval time.Duration
+	window   *condition.Window
+	all      []Alert
+	read     reading
+	loaded   bool
+	last     uint64            // the highest sequence that was read
+	seen     []uint64          // the newest ones that were read, in their order
+	newest   map[string]uint64 // of each node
 	// odd is told of a row that cannot be read; it may be nil.
 	odd func(error)
 }
 
-// reading reads the rows above a sequence, in its order. One that is read from 0 on reads what is kept.
-type reading func(ctx context.Context, after uint64) ([]condition.Row, error)
+// reading reads the rows above a sequence, without some that were read already. One that reads from 0 on reads what is kept.
+type reading func(ctx context.Context, after uint64, without []uint64) ([]condition.Row, error)
 
-// overlap is how many sequences are read once more: a row may come after one with a higher sequence, whose transaction was quicker.
-const overlap = 16
+// A row may come after one with a higher sequence, whose transaction was quicker. So what is above some sequences before the last one is read
+// again, but for what was seen: as many as all nodes write while one of them is answered.
+const (
+	leastOverlap = 16
+	slowest      = 10 * time.Second // of a node's reports
+)
+
+func (e *evaluator) overlap() uint64 {
+	return uint64(max(leastOverlap, 2*len(e.newest)*(1+int(slowest/e.interval))))
+}
 
 // newEvaluator returns an evaluator that has read no row. For how long rows are to be kept, KeepFor of its window says.
 func newEvaluator(s *Section, read reading) *evaluator {
-	return &evaluator{window: condition.NewWindow(s.interval, condition.Needs(s.Conditions()...)), all: s.all, read: read}
+	return &evaluator{interval: s.interval, newest: map[string]uint64{}, window: condition.NewWindow(s.interval, condition.Needs(s.Conditions()...)), all: s.all, read: read}
 }
 
 // Evaluate reads what nodes have told, and evaluates all alerts at a time of the leader's clock. The rows that are there at the first call are
 // taken as of their own times, so that ranges are warm at once; later ones, of each node the newest, as of now.
 func (e *evaluator) Evaluate(ctx context.Context, now time.Time) ([]alerts.Result, error) {
-	rows, err := e.read(ctx, e.last-min(e.last, overlap))
+	rows, err := e.read(ctx, e.forget(), e.seen)
 	if err != nil {
 		return nil, err
+	}
+	for _, r := range rows {
+		e.seen = append(e.seen, r.Seq)
 	}
 	if e.loaded {
 		e.take(rows, now)
@@ -44,17 +59,29 @@ func (e *evaluator) Evaluate(ctx context.Context, now time.Time) ([]alerts.Resul
 		e.load(rows, now)
 	}
 	e.window.EndRound(now)
-	out := make([]alerts.Result, len(e.all))
-	for i, a := range e.all {
-		out[i] = resultOf(a.Name, e.window.Evaluate(ctx, a.parsed, now))
+	out := make([]alerts.Result, 0, len(e.all))
+	for _, a := range e.all {
+		if !a.judged {
+			out = append(out, resultOf(a.Name, e.window.Evaluate(ctx, a.parsed, now)))
+		}
 	}
 	return out, ctx.Err()
+}
+
+// forget forgets what is not read again, and returns after which sequence rows are read.
+func (e *evaluator) forget() (after uint64) {
+	after = e.last - min(e.last, e.overlap())
+	slices.Sort(e.seen)
+	at, _ := slices.BinarySearch(e.seen, after+1)
+	e.seen = slices.Compact(slices.Delete(e.seen, 0, at))
+	maps.DeleteFunc(e.newest, func(_ string, seq uint64) bool { return seq <= after })
+	return after
 }
 
 func (e *evaluator) load(rows []condition.Row, now time.Time) {
 	e.loaded = true
 	for i := range rows {
-		e.last = max(e.last, rows[i].Seq)
+		e.note(rows[i])
 		if rows[i].At.After(now) {
 			rows[i].At = now
 		}
@@ -63,15 +90,24 @@ func (e *evaluator) load(rows []condition.Row, now time.Time) {
 	e.window.LoadRows(rows)
 }
 
+// note notes a row, and reports whether it is the newest of its node.
+func (e *evaluator) note(r condition.Row) bool {
+	e.last = max(e.last, r.Seq)
+	if r.Seq <= e.newest[r.Node] {
+		return false
+	}
+	e.newest[r.Node] = r.Seq
+	return true
+}
+
 func (e *evaluator) take(rows []condition.Row, now time.Time) {
-	newest := map[string]condition.Row{}
+	fresh := map[string]condition.Row{}
 	for _, r := range rows {
-		e.last = max(e.last, r.Seq)
-		if known, is := newest[r.Node]; !is || r.Seq > known.Seq {
-			newest[r.Node] = r
+		if e.note(r) {
+			fresh[r.Node] = r
 		}
 	}
-	for _, r := range newest {
+	for _, r := range fresh {
 		if err := e.window.TakeRow(r, now); err != nil && e.odd != nil {
 			e.odd(err)
 		}

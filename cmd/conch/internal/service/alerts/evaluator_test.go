@@ -48,12 +48,17 @@ func (s *shelf) put(m *machine, at time.Time) {
 	s.all = append(s.all, condition.Row{Node: m.name, Seq: uint64(len(s.all)) + 1, Body: m.sampler.Sample(), At: at})
 }
 
-func (s *shelf) read(_ context.Context, after uint64) ([]condition.Row, error) {
-	return slices.Clone(s.all[min(int(after), len(s.all)):]), nil
+func (s *shelf) read(_ context.Context, after uint64, without []uint64) (rows []condition.Row, err error) {
+	for _, r := range s.all {
+		if r.Seq > after && !slices.Contains(without, r.Seq) && r.Body != nil {
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
 }
 
-// firing lists the rules with members.
-func firing(all []alerts.Result) (names []string) {
+// namesOf lists the rules with members.
+func namesOf(all []alerts.Result) (names []string) {
 	for _, r := range all {
 		if len(r.Members) > 0 || r.Fault != "" {
 			names = append(names, r.Rule+r.Fault)
@@ -90,7 +95,7 @@ func TestAClusterOfThree(t *testing.T) {
 	}
 	wants := func(when string, got []alerts.Result, want ...string) {
 		t.Helper()
-		if names := firing(got); !slices.Equal(names, want) {
+		if names := namesOf(got); !slices.Equal(names, want) {
 			t.Errorf("%s: %v fire, want %v", when, names, want)
 		}
 	}
@@ -123,11 +128,11 @@ func TestAClusterOfThree(t *testing.T) {
 	late := newEvaluator(s, rows.read)
 	again, err := late.Evaluate(t.Context(), now)
 	if err != nil || !reflect.DeepEqual(again, out) {
-		t.Errorf("a new leader says %v, %v, and the old one %v", firing(again), err, firing(out))
+		t.Errorf("a new leader says %v, %v, and the old one %v", namesOf(again), err, namesOf(out))
 	}
 	pass(1, n1, n2, n3)
-	if again, err = late.Evaluate(t.Context(), now); err != nil || len(firing(again)) != 1 {
-		t.Errorf("a round later the new leader says %v, %v, want that two lead", firing(again), err)
+	if again, err = late.Evaluate(t.Context(), now); err != nil || len(namesOf(again)) != 1 {
+		t.Errorf("a round later the new leader says %v, %v, want that two lead", namesOf(again), err)
 	}
 }
 
@@ -143,7 +148,7 @@ func TestRowsOutOfOrder(t *testing.T) {
 	}
 	var next []condition.Row
 	var fails error
-	e := newEvaluator(s, func(_ context.Context, after uint64) ([]condition.Row, error) {
+	e := newEvaluator(s, func(_ context.Context, after uint64, _ []uint64) ([]condition.Row, error) {
 		if e := after; e > 5000 {
 			t.Errorf("asked for rows after %d", e)
 		}
@@ -164,6 +169,45 @@ func TestRowsOutOfOrder(t *testing.T) {
 	fails = errors.New("away")
 	if out, err := e.Evaluate(t.Context(), now); !errors.Is(err, fails) || out != nil {
 		t.Errorf("got %v, %v, want the error alone", out, err)
+	}
+}
+
+// With more nodes than a reading looks back over at least, a row that has come late counts, and nothing is read twice.
+func TestManyNodesWriteAtOnce(t *testing.T) {
+	t.Parallel()
+	s := builtin()
+	var rows shelf
+	read := 0
+	e := newEvaluator(s, func(ctx context.Context, after uint64, without []uint64) ([]condition.Row, error) {
+		all, err := rows.read(ctx, after, without)
+		read += len(all)
+		return all, err
+	})
+	now, bodies := time.Unix(1_800_000_000, 0), 0
+	var nodes []*machine
+	for i := range 40 {
+		nodes = append(nodes, newMachine(t, fmt.Sprint("n", i), s, "a"))
+	}
+	nodes[0].latch["a"].Open(fence.Token{Scope: "a", Epoch: 1}, 0, 1<<60)
+	var late []byte
+	for round := range 20 {
+		now = now.Add(s.interval)
+		if late != nil {
+			rows.all[len(rows.all)-len(nodes)].Body = late // it is committed now, with a number of the round before
+		}
+		for i, m := range nodes {
+			if rows.put(m, now); i == 0 && round > 0 {
+				late, rows.all[len(rows.all)-1].Body = rows.all[len(rows.all)-1].Body, nil
+			}
+		}
+		bodies += len(nodes)
+		out, err := e.Evaluate(t.Context(), now)
+		if fire := namesOf(out); err != nil || len(fire) > 0 {
+			t.Fatalf("in round %d %v fire, %v", round, fire, err)
+		}
+	}
+	if read != bodies-1 {
+		t.Errorf("%d rows were read, want each of %d once", read, bodies-1)
 	}
 }
 
@@ -222,7 +266,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			}
 			round := func() {
 				all, err := e.Evaluate(b.Context(), now)
-				if fire := firing(all); err != nil || len(fire) > 0 {
+				if fire := namesOf(all); err != nil || len(fire) > 0 {
 					b.Fatal(fire, err)
 				}
 			}

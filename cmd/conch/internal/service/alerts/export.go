@@ -21,8 +21,11 @@ groups:
 func export(all []Alert) string {
 	var out strings.Builder
 	out.WriteString(exportHead)
-	for i, a := range all {
-		if i > 0 {
+	for _, a := range all {
+		if a.judged {
+			continue // no condition says it
+		}
+		if out.Len() > len(exportHead) {
 			out.WriteByte('\n')
 		}
 		for line := range strings.Lines(folded(a.comment, 94)) {

@@ -54,7 +54,7 @@ func TestExport(t *testing.T) {
 		t.Log("promtool is not installed: the rules were only read")
 		return
 	}
-	if out, err := proctest.Output(t, exec.Command(tool, "check", "rules", filepath.FromSlash(tree+"deploy/alerts.yaml")), time.Minute); err != nil || !strings.Contains(out, fmt.Sprintf("%d rules found", len(Builtin()))) {
+	if out, err := proctest.Output(t, exec.Command(tool, "check", "rules", filepath.FromSlash(tree+"deploy/alerts.yaml")), time.Minute); err != nil || !strings.Contains(out, fmt.Sprintf("%d rules found", len(Builtin())-len(ofAlerts()))) {
 		t.Errorf("promtool: %v\n%s", err, out)
 	}
 }

@@ -35,6 +35,17 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 	if c.Node.Cluster == "" && slices.ContainsFunc(s.most, func(r alerts.Receiver) bool { return r.Kind != alerts.Text }) {
 		d.Fault("alerting.cluster", "is missing: it is part of the key by which a receiver knows an incident again, and two clusters without names would close each other's")
 	}
+	if s.led && c.Election.Heartbeat > mostBeat && s.beat == 0 { // the environment says so
+		d.Fault("alerting", "heartbeats lie %s apart, and a message to a receiver has to fit between them and the end of the lease of %s: %s at most", c.Election.Heartbeat, alerts.DefaultHold, mostBeat)
+	}
+	if len(c.Node.Cluster) > mostName {
+		d.Fault("alerting.cluster", "has more than %d bytes", mostName)
+	}
+	for i, r := range s.most {
+		if len(r.Name) > mostName {
+			d.Fault(fmt.Sprintf("notify[%d].name", i), "has more than %d bytes", mostName)
+		}
+	}
 	names := map[string]string{}
 	for _, a := range s.own {
 		if first := names[a.Name]; first != "" && a.Name != "" {
@@ -90,6 +101,7 @@ func (s *Section) faultsOf(a Alert) (all []finding) {
 		add(false, "name", "a name has 1 to %d bytes", mostName)
 	}
 	switch {
+	case a.judged:
 	case a.Condition == "":
 		known := make([]string, 0, len(s.all))
 		for _, one := range Builtin() {
