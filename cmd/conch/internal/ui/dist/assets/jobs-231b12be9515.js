@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./chunk-6642276d7062.js";import"./chunk-761931108f52.js";import"./chunk-118ecf246a44.js";import"./chunk-cb57cbe449c4.js";import"./chunk-9a057c898631.js";export{d as Older,a as Page,b as Rows,c as useOlder};
