@@ -87,6 +87,11 @@ func TestTheFirstScreenSaysThatSomethingFires(t *testing.T) {
 	if got := js[string](b, "document.querySelector('nav').innerText"); strings.Contains(got, "Alerts") {
 		t.Errorf("a node without alerts has the tabs %s", got)
 	}
+	n.mu.Lock()
+	n.parts = []string{"notify", "scopes"} // the built-in ones are enough
+	n.mu.Unlock()
+	b = open(t, n.URL+"/", desk)
+	b.until("a node with receivers has the tab", "document.querySelector('nav').innerText.includes('Alerts')")
 }
 
 // F8, F11: an alert is silenced, a silence is ended and a receiver tested after it was said what that does; a token that may operate is asked for first.
@@ -186,6 +191,9 @@ func TestAlertsThatAreNotKnown(t *testing.T) {
 	n.bells.none = true
 	n.mu.Unlock()
 	b.says("This node has no alerts")
+	b.at("#/leaders")
+	b.says("All 8 scopes are led")
+	b.until("the first screen claims nothing of them", "!document.querySelector('main .note, nav b')")
 }
 
 // F8, S32, rule 4: names and words of others are texts here too.

@@ -45,17 +45,17 @@ export const toneOf = (a: Alerts) => doing(a.alerts[0]?.severity ?? '')
 /** named names the first few rules. */
 export const named = (some: { rule: string }[]) => [...new Set(some.map((x) => middle(plain(x.rule), 34)))].slice(0, 3).join(', ') + (new Set(some.map((x) => x.rule)).size > 3 ? ', …' : '')
 
-const seldom = { every: 15_000, least: 1000, patience: 4000 }
+const pace = { every: 5000, least: 1000, patience: 4000 }
 
 const firing = signal<Said | null>(null)
 
 /** Bell counts what fires, beside the tab. */
 export function Bell() {
-  const { reading, sight } = useDatabase<Alerts>('v1/alerts', { state: 'firing', limit: 1 }, ['alert'], seldom)
+  const { reading, sight } = useDatabase<Alerts>('v1/alerts', { state: 'firing', limit: 1 }, ['alert'], pace)
   const a = reading.value
   const known = sight.known && !a?.evaluation?.late
   const many = a?.counts.firing ?? 0
-  const said: Said | null = sight.asked || (known && !many) ? null
+  const said: Said | null = sight.asked || reading.refused?.status === 404 || (known && !many) ? null
     : known ? tell(toneOf(a!), `${count(many, 'alert')} ${many === 1 ? 'fires' : 'fire'}`, a!.alerts[0]?.summary ?? '')
       : { tone: 'unknown', sign: '?', text: 'Whether an alert fires is not known', more: sight.known ? 'nobody evaluates' : sight.why }
   useEffect(() => { firing.value = said }, [said && said.sign + said.text + said.more])

@@ -31,25 +31,25 @@ const Dead = later(async () => (await rowPages()).Dead)
 const Files = later(async () => (await import('./pages/files')).Page)
 const Nodes = later(async () => (await rowPages()).Nodes)
 
-// needs names what has to be on the node for a page to have a tab: a table of its configuration, or scopes.
-const pages: { path: string; title: string; key: string; needs?: string; draw: () => preact.JSX.Element }[] = [
-  { path: 'leaders', title: 'Leaders', key: 'l', needs: 'scopes', draw: () => <Leaders /> },
-  { path: 'timeline', title: 'Timeline', key: 't', needs: 'scopes', draw: () => <Timeline /> },
-  { path: 'events', title: 'Events', key: 'e', needs: 'scopes', draw: () => <Events /> },
-  { path: 'alerts', title: 'Alerts', key: 'a', needs: 'alerts', draw: () => <Alerts /> },
-  { path: 'transactions', title: 'Transactions', key: 'x', needs: 'accounts', draw: () => <Transactions /> },
-  { path: 'contracts', title: 'Contracts', key: 'p', needs: 'contracts', draw: () => <Contracts /> },
-  { path: 'logs', title: 'Logs', key: 'g', needs: 'logs', draw: () => <Logs /> },
-  { path: 'overlay', title: 'Overlay', key: 'o', needs: 'gossip', draw: () => <Overlay /> },
-  { path: 'crons', title: 'Crons', key: 'c', needs: 'jobs', draw: () => <Crons /> },
-  { path: 'jobs', title: 'Jobs', key: 'j', needs: 'jobs', draw: () => <Jobs /> },
-  { path: 'dead', title: 'Dead letters', key: 'd', needs: 'jobs', draw: () => <Dead /> },
-  { path: 'files', title: 'Files', key: 'f', needs: 'files', draw: () => <Files /> },
-  { path: 'nodes', title: 'Nodes', key: 'n', needs: 'scopes', draw: () => <Nodes /> },
+// needs names what has to be on the node for a page to have a tab: a table of its configuration, or one of some, or scopes.
+const pages: { path: string; title: string; key: string; needs: string[]; draw: () => preact.JSX.Element }[] = [
+  { path: 'leaders', title: 'Leaders', key: 'l', needs: ['scopes'], draw: () => <Leaders /> },
+  { path: 'timeline', title: 'Timeline', key: 't', needs: ['scopes'], draw: () => <Timeline /> },
+  { path: 'events', title: 'Events', key: 'e', needs: ['scopes'], draw: () => <Events /> },
+  { path: 'alerts', title: 'Alerts', key: 'a', needs: ['alerting', 'alerts', 'notify'], draw: () => <Alerts /> },
+  { path: 'transactions', title: 'Transactions', key: 'x', needs: ['accounts'], draw: () => <Transactions /> },
+  { path: 'contracts', title: 'Contracts', key: 'p', needs: ['contracts'], draw: () => <Contracts /> },
+  { path: 'logs', title: 'Logs', key: 'g', needs: ['logs'], draw: () => <Logs /> },
+  { path: 'overlay', title: 'Overlay', key: 'o', needs: ['gossip'], draw: () => <Overlay /> },
+  { path: 'crons', title: 'Crons', key: 'c', needs: ['jobs'], draw: () => <Crons /> },
+  { path: 'jobs', title: 'Jobs', key: 'j', needs: ['jobs'], draw: () => <Jobs /> },
+  { path: 'dead', title: 'Dead letters', key: 'd', needs: ['jobs'], draw: () => <Dead /> },
+  { path: 'files', title: 'Files', key: 'f', needs: ['files'], draw: () => <Files /> },
+  { path: 'nodes', title: 'Nodes', key: 'n', needs: ['scopes'], draw: () => <Nodes /> },
 ]
 
 /** tabs are the pages of what there is on the node; until it has said that, those of scopes. */
-const tabs = computed(() => pages.filter((p) => !p.needs || (session.value ? session.value.parts?.includes(p.needs) !== false : p.needs === 'scopes')))
+const tabs = computed(() => pages.filter(({ needs }) => (session.value?.parts ?? ['scopes']).some((part) => needs.includes(part))))
 
 /** current is the page that the URL names, or without one the first that has a tab. */
 const current = computed(() => {
@@ -175,7 +175,7 @@ function Title() {
   const title = useComputed(() => {
     const page = current.value?.title ?? ''
     if (headline.value) return `${headline.value} · ${page} · conch`
-    if (current.value?.needs !== 'scopes') return page ? `${page} · conch` : 'conch'
+    if (current.value?.needs[0] !== 'scopes') return page ? `${page} · conch` : 'conch'
     if (!loaded.value) return 'conch'
     if (!live.value) return `? not known · ${page} · conch`
     const v = verdictOf(rows.value, 1)

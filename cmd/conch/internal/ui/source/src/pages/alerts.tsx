@@ -59,18 +59,20 @@ const Pairs = ({ of }: { of: Labels }) => <>{Object.entries(of).map(([name, valu
 
 const Those = ({ all }: { all: Matcher[] }) => <>{all.map((m) => <code key={m.label + m.op}><Drawn text={`${m.label}${m.op}"${m.value}"`} /> </code>)}</>
 
+const none = tell(calm, 'This node has no alerts', 'A node whose configuration has [database] url and [alerting] cluster evaluates them.')
+
 export function Page() {
   const { reading, sight } = useDatabase<Alerts>('v1/alerts', {}, ['alert'])
   const quiet = useDatabase<{ silences: Silence[] }>('v1/silences', {}, ['alert'])
   const a = reading.value
   const known = sight.known && !a?.evaluation?.late
+  const gone = reading.refused?.status === 404
   const silences = quiet.reading.value?.silences ?? []
   const now = a?.alerts.filter((x) => x.state !== 'resolved') ?? []
-  const over = a?.alerts.filter((x) => x.state === 'resolved') ?? []
   const left = a ? a.counts.firing + a.counts.silenced + a.counts.pending - now.length : 0
   return (
     <div class={'work' + (known ? '' : ' unsure')}>
-      <Sentence title="Alerts" sight={reading.refused?.status === 404 ? { ...sight, known: true } : sight} said={reading.refused?.status === 404 ? tell(calm, 'This node has no alerts', '[alerting] cluster in its configuration has it evaluate them.') : a ? saidOf(a) : null} database />
+      <Sentence title="Alerts" sight={gone ? { ...sight, known: true } : sight} said={gone ? none : a && saidOf(a)} database />
       {now.length > 0 ? <ul class="stack" aria-label="Alerts, the urgent first">{now.map((x) => <One key={x.key} a={x} known={known} may={sight.known} silence={silences.find((s) => s.id === x.silence)} />)}</ul> : null}
       {left > 0 ? <p class="faint">And {left.toLocaleString('en')} more.</p> : null}
       {a ? (
@@ -78,36 +80,8 @@ export function Page() {
           {a.rules.filter((r) => r.trouble).map((r) => (
             <p key={r.rule} class={'obstacle' + (known ? ' warn' : '')}>! <Name of={r.rule} /> could not be judged since <Instant at={r.trouble!.since} dated />: {r.trouble!.no_data ? 'its condition selects nothing, or the samples do not reach back far enough' : <Drawn text={r.trouble!.why ?? ''} />}. What fires of it goes on.</p>
           ))}
-          <div class="halves">
-            <section class="panel"><h2>Receivers</h2>
-              {a.receivers.length === 0 ? <p class="faint">Nobody is told. A [[notify]] table in the configuration names a receiver.</p> : (
-                <ul class="times">{a.receivers.map((r) => (
-                  <li key={r.receiver}>
-                    <span class="line"><span><Name of={r.receiver} /> <span class="faint">{r.kind}</span></span><button type="button" disabled={!sight.known} onClick={() => ask(tests(r.receiver))}>Test…</button></span>
-                    <span class="small faint">{r.kind === 'heartbeat' ? 'called while alerts are evaluated' : r.told_at ? <>told last <Instant at={r.told_at} dated /></> : 'was told nothing yet'}{r.waiting ? `, ${r.waiting} still to be told` : ''}</span>
-                    {r.why ? <p class={'small' + (known ? ' bad' : '')}>✕ <Drawn text={r.why} /></p> : null}
-                  </li>
-                ))}</ul>
-              )}
-            </section>
-            <section class="panel"><h2>Silences</h2>
-              {silences.length === 0 ? <p class="faint">{quiet.sight.known ? 'There is none.' : 'Not known.'}</p> : (
-                <ul class="times">{silences.filter((s, i) => s.state !== 'ended' || i < 10).map((s) => (
-                  <li key={s.id}>
-                    <span class="line"><span><Those all={s.matchers} /></span>{s.state === 'ended' ? <span class="faint">over</span> : <button type="button" disabled={!quiet.sight.known} onClick={() => ask(ends(s))}>End…</button>}</span>
-                    <span class="small faint">{s.state === 'coming' ? <>from <Instant at={s.since} dated /> </> : ''}until <Instant at={s.until} dated />, by <Name of={s.by} />{s.alerts ? `, of ${count(s.alerts, 'alert')} now` : ''}: <Drawn text={s.comment} /></span>
-                  </li>
-                ))}</ul>
-              )}
-            </section>
-          </div>
-          {over.length > 0 ? (
-            <section class="panel"><h2>Over</h2>
-              <ol class="times">{over.map((x) => (
-                <li key={x.key}><span class="line"><span><Mark known={known} {...standOf(x)} /> <Name of={x.rule} most={40} /> <span class="faint"><Drawn text={x.summary} /></span></span><span class="faint right"><Instant at={x.since} dated />, for {span(Date.parse(x.until!) - Date.parse(x.since))}</span></span><Tellings all={x.tellings} known={known} /></li>
-              ))}</ol>
-            </section>
-          ) : null}
+          <div class="halves"><Receivers all={a.receivers} known={known} may={sight.known} /><Silences all={silences} may={quiet.sight.known} /></div>
+          <Over all={a.alerts.filter((x) => x.state === 'resolved')} known={known} />
           <details class="panel">
             <summary>{count(a.rules.length, 'rule')}</summary>
             <ul class="times">{a.rules.map((r) => <li key={r.rule}><span class="line"><Name of={r.rule} most={40} /><span class="faint">{plain(r.severity)}, for {r.for}</span></span><code class="small"><Drawn text={r.condition} /></code></li>)}</ul>
@@ -117,6 +91,53 @@ export function Page() {
       ) : null}
       <Asked draw={(it, close) => ('key' in it ? <Silencing a={it} may={sight.known} close={close} /> : <Question deed={{ ...it, may: sight.known }} close={close} />)} />
     </div>
+  )
+}
+
+function Receivers({ all, known, may }: { all: Alerts['receivers']; known: boolean; may: boolean }) {
+  return (
+    <section class="panel"><h2>Receivers</h2>
+      {all.length === 0 ? <p class="faint">Nobody is told. A [[notify]] table in the configuration names a receiver.</p> : (
+        <ul class="times">{all.map((r) => (
+          <li key={r.receiver}>
+            <span class="line"><span><Name of={r.receiver} /> <span class="faint">{r.kind}</span></span><button type="button" disabled={!may} onClick={() => ask(tests(r.receiver))}>Test…</button></span>
+            <span class="small faint">{r.kind === 'heartbeat' ? 'called while alerts are evaluated' : r.told_at ? <>told last <Instant at={r.told_at} dated /></> : 'was told nothing yet'}{r.waiting ? `, ${r.waiting} still to be told` : ''}</span>
+            {r.why ? <p class={'small' + (known ? ' bad' : '')}>✕ <Drawn text={r.why} /></p> : null}
+          </li>
+        ))}</ul>
+      )}
+    </section>
+  )
+}
+
+const mostEnded = 10
+
+function Silences({ all, may }: { all: Silence[]; may: boolean }) {
+  return (
+    <section class="panel"><h2>Silences</h2>
+      {all.length === 0 ? <p class="faint">{may ? 'There is none.' : 'Not known.'}</p> : (
+        <ul class="times">{all.filter((s, i) => s.state !== 'ended' || i < mostEnded).map((s) => (
+          <li key={s.id}>
+            <span class="line"><span><Those all={s.matchers} /></span>{s.state === 'ended' ? <span class="faint">over</span> : <button type="button" disabled={!may} onClick={() => ask(ends(s))}>End…</button>}</span>
+            <span class="small faint">{s.state === 'coming' ? <>from <Instant at={s.since} dated /> </> : ''}until <Instant at={s.until} dated />, by <Name of={s.by} />{s.alerts ? `, of ${count(s.alerts, 'alert')} now` : ''}: <Drawn text={s.comment} /></span>
+          </li>
+        ))}</ul>
+      )}
+    </section>
+  )
+}
+
+function Over({ all, known }: { all: Alert[]; known: boolean }) {
+  if (all.length === 0) return null
+  return (
+    <section class="panel"><h2>Over</h2>
+      <ol class="times">{all.map((a) => (
+        <li key={a.key}>
+          <span class="line"><span><Mark known={known} {...standOf(a)} /> <Name of={a.rule} most={40} /> <span class="faint"><Drawn text={a.summary} /></span></span><span class="faint right"><Instant at={a.since} dated />, for {span(Date.parse(a.until!) - Date.parse(a.since))}</span></span>
+          <Tellings all={a.tellings} known={known} />
+        </li>
+      ))}</ol>
+    </section>
   )
 }
 
