@@ -36,7 +36,7 @@ func TestAlerts(t *testing.T) {
 	for _, want := range []string{
 		"1 silenced; 1 may fire soon; 1 rule could not be judged: too_many_failovers; slack:#ops does not take what it is told. 4 rules look: node-1 evaluates them each 15 s.",
 		"nobody leads scheduler", "conch status names the obstacle", `scope="scheduler"`, ", for 9 min", "✓ pagerduty told ", "✕ slack:#ops not told, and is tried again: it answers 403 Forbidden: invalid_token",
-		"14 members", "? pagerduty told perhaps, and is told again: it did not answer within 10 s", "◷ slack:#ops is still to be told",
+		"14 members", "? pagerduty told perhaps, and is told again: it did not answer within 10 s", "! slack:#ops is not told yet: node-1 knows why",
 		"‖ silenced", "by alice: the mail server moves tonight, INC-4711", "– pagerduty need not be told", "◷ may fire soon", "if it goes on", `alertname="ConchRoleFails" scope=~"mailer|importer"`,
 		"its condition selects nothing", "✓ over ConchNobodyLeads nobody leads importer", "for 4 min", "✓ pagerduty told that it is over", "called while alerts are evaluated", ", 2 still to be told",
 	} {
@@ -57,9 +57,12 @@ func TestTheFirstScreenSaysThatSomethingFires(t *testing.T) {
 	if got := js[string](b, tab); got != "Alerts" {
 		t.Errorf("while nothing fires the tab says %q", got)
 	}
+	n.rings("empty")
+	b.says("? Whether an alert fires is not known: nobody evaluates")
 	n.rings("trouble")
 	b.says("✕ 2 alerts fire: nobody leads scheduler")
 	b.until("the tab counts them", tab+" === 'Alerts ✕ 2'")
+	b.until("the title says it too", "document.title === '✕ 2 alerts fire · Leaders · conch'")
 	b.at("#/events")
 	b.until("so it does on other pages", tab+" === 'Alerts ✕ 2'")
 	b.at("#/leaders")

@@ -47,13 +47,14 @@ export const named = (some: { rule: string }[]) => [...new Set(some.map((x) => m
 
 const pace = { every: 5000, least: 1000, patience: 4000 }
 
-const firing = signal<Said | null>(null)
+/** firing is what is said of alerts on each page; null: nothing. */
+export const firing = signal<Said | null>(null)
 
 /** Bell counts what fires, beside the tab. */
 export function Bell() {
   const { reading, sight } = useDatabase<Alerts>('v1/alerts', { state: 'firing', limit: 1 }, ['alert'], pace)
   const a = reading.value
-  const known = sight.known && !a?.evaluation?.late
+  const known = sight.known && a?.evaluation?.late === false
   const many = a?.counts.firing ?? 0
   const said: Said | null = sight.asked || reading.refused?.status === 404 || (known && !many) ? null
     : known ? tell(toneOf(a!), `${count(many, 'alert')} ${many === 1 ? 'fires' : 'fire'}`, a!.alerts[0]?.summary ?? '')

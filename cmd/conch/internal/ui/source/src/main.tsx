@@ -6,7 +6,7 @@ import { link, open, view } from './address'
 import { lockUp, operating } from './api'
 import { asking, Dialog } from './dialog'
 import { Events } from './events'
-import { Bell } from './firing'
+import { Bell, firing } from './firing'
 import { HandOverDialog } from './handover'
 import { later } from './later'
 import { Leaders, OneScope } from './leaders'
@@ -179,7 +179,9 @@ function Title() {
     if (!loaded.value) return 'conch'
     if (!live.value) return `? not known · ${page} · conch`
     const v = verdictOf(rows.value, 1)
-    return `${v.tone === 'good' || v.tone === 'calm' ? '' : `${v.sign} `}${v.text} · ${page} · conch`
+    const well = v.tone === 'good' || v.tone === 'calm'
+    const says = well && firing.value ? firing.value : v
+    return `${says === v && well ? '' : `${says.sign} `}${says.text} · ${page} · conch`
   })
   useEffect(() => { document.title = title.value }, [title.value])
   return null

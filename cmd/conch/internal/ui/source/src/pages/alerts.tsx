@@ -5,7 +5,7 @@ import { uuid } from '../api'
 import { asker, asking, type Deed, Question } from '../dialog'
 import { type Alert, type Alerts, doing, named, toneOf, type Telling } from '../firing'
 import { bad, calm, good, type Said, tell, warn, type Word } from '../model'
-import { serverNow } from '../store'
+import { serverNow, session } from '../store'
 import { count, Drawn, Instant, Name, plain, span, zone } from '../text'
 import { Bar, Mark, Sentence } from './parts'
 import { away, coarse } from './work'
@@ -25,7 +25,11 @@ function standOf(a: Alert): Word {
   return { silenced: calm('silenced', '‖'), pending: calm('may fire soon', '◷'), resolved: good('over') }[a.state]
 }
 
-function tellingOf({ state, knows }: Telling): Word {
+const soon = 60_000
+
+/** tellingOf is how far one receiver is. Why it was not told knows the node that evaluates, which may be another one than this. */
+function tellingOf({ state, knows }: Telling, a: Alert, elsewhere: string): Word {
+  if (state === 'waiting' && knows === 'nothing' && a.state === 'firing' && serverNow() - Date.parse(a.since) > soon) return warn('is not told yet' + (elsewhere && `: ${plain(elsewhere)} knows why`))
   return {
     told: good(knows === 'resolved' ? 'told that it is over' : 'told'), spared: calm('need not be told', '–'), sending: calm('is being told', '▸'),
     doubted: warn('told perhaps, and is told again', '?'), waiting: calm('is still to be told', '◷'), failing: bad('not told, and is tried again'),
@@ -55,9 +59,11 @@ function saidOf(a: Alerts): Said {
   return tell(good, `All is well: ${looks}, and nothing fires`, more ? rest : by)
 }
 
-const Pairs = ({ of }: { of: Labels }) => <>{Object.entries(of).map(([name, value]) => <code key={name}><Drawn text={`${name}="${value}"`} /> </code>)}</>
-
 const Those = ({ all }: { all: Matcher[] }) => <>{all.map((m) => <code key={m.label + m.op}><Drawn text={`${m.label}${m.op}"${m.value}"`} /> </code>)}</>
+
+const matching = (labels: Labels): Matcher[] => Object.entries(labels).map(([label, value]) => ({ label, op: '=', value }))
+
+const Pairs = ({ of }: { of: Labels }) => <Those all={matching(of)} />
 
 const none = tell(calm, 'This node has no alerts', 'A node whose configuration has [database] url and [alerting] cluster evaluates them.')
 
@@ -67,13 +73,15 @@ export function Page() {
   const a = reading.value
   const known = sight.known && !a?.evaluation?.late
   const gone = reading.refused?.status === 404
+  const by = a?.evaluation?.node ?? ''
+  const elsewhere = by === session.value?.node ? '' : by
   const silences = quiet.reading.value?.silences ?? []
   const now = a?.alerts.filter((x) => x.state !== 'resolved') ?? []
   const left = a ? a.counts.firing + a.counts.silenced + a.counts.pending - now.length : 0
   return (
     <div class={'work' + (known ? '' : ' unsure')}>
       <Sentence title="Alerts" sight={gone ? { ...sight, known: true } : sight} said={gone ? none : a && saidOf(a)} database />
-      {now.length > 0 ? <ul class="stack" aria-label="Alerts, the urgent first">{now.map((x) => <One key={x.key} a={x} known={known} may={sight.known} silence={silences.find((s) => s.id === x.silence)} />)}</ul> : null}
+      {now.length > 0 ? <ul class="stack" aria-label="Alerts, the urgent first">{now.map((x) => <One key={x.key} a={x} known={known} may={sight.known} elsewhere={elsewhere} silence={silences.find((s) => s.id === x.silence)} />)}</ul> : null}
       {left > 0 ? <p class="faint">And {left.toLocaleString('en')} more.</p> : null}
       {a ? (
         <>
@@ -134,14 +142,14 @@ function Over({ all, known }: { all: Alert[]; known: boolean }) {
       <ol class="times">{all.map((a) => (
         <li key={a.key}>
           <span class="line"><span><Mark known={known} {...standOf(a)} /> <Name of={a.rule} most={40} /> <span class="faint"><Drawn text={a.summary} /></span></span><span class="faint right"><Instant at={a.since} dated />, for {span(Date.parse(a.until!) - Date.parse(a.since))}</span></span>
-          <Tellings all={a.tellings} known={known} />
+          <Tellings of={a} known={known} elsewhere="" />
         </li>
       ))}</ol>
     </section>
   )
 }
 
-function One({ a, known, may, silence }: { a: Alert; known: boolean; may: boolean; silence?: Silence }) {
+function One({ a, known, may, elsewhere, silence }: { a: Alert; known: boolean; may: boolean; elsewhere: string; silence?: Silence }) {
   const many = a.members.length + a.others
   const [from, to] = [Date.parse(a.since), Date.parse(a.fires_at ?? a.since)]
   return (
@@ -149,21 +157,21 @@ function One({ a, known, may, silence }: { a: Alert; known: boolean; may: boolea
       <div class="line title"><h2 data-row tabIndex={-1}><Name of={a.rule} most={40} /></h2><span class="right"><Mark known={known} {...standOf(a)} /></span></div>
       <p><Drawn text={a.summary} /></p>
       {a.description ? <p class="small faint"><Drawn text={a.description} /></p> : null}
-      <p class="small"><Drawn text={a.severity} /> <Pairs of={many === 1 ? a.members[0]!.labels : a.labels} /><span class="faint">since <Instant at={a.since} dated />{known ? `, for ${coarse(serverNow() - from)}` : ''}{a.fires_at ? <>; fires <Instant at={a.fires_at} dated /> if it goes on</> : ''}</span></p>
+      <p class="small"><Drawn text={a.severity} /> <Pairs of={(many === 1 && a.members[0]?.labels) || a.labels} /><span class="faint">since <Instant at={a.since} dated />{known ? `, for ${coarse(serverNow() - from)}` : ''}{a.fires_at ? <>; fires <Instant at={a.fires_at} dated /> if it goes on</> : ''}</span></p>
       {a.silence ? <p class="small">‖ Nobody is told{silence ? <> until <Instant at={silence.until} dated />, by <Name of={silence.by} />: <Drawn text={silence.comment} /></> : null}</p> : null}
       {many > 1 ? (
         <details><summary>{count(many, 'member')}</summary>
           <ul class="times small">{a.members.map((m) => <li key={JSON.stringify(m.labels)}><Pairs of={m.labels} /><span class="faint">{plain(m.value)}, {m.state}, since <Instant at={m.since} dated /></span></li>)}{a.others ? <li class="faint">and {a.others.toLocaleString('en')} more</li> : null}</ul>
         </details>
       ) : null}
-      <div class="line foot">{a.state === 'pending' ? <Bar part={known ? (serverNow() - from) / (to - from) : 0} tone={known ? 'warn' : 'calm'} /> : <Tellings all={a.tellings} known={known} />}{a.state === 'silenced' ? null : <button type="button" disabled={!may} onClick={() => ask(a)}>Silence…</button>}</div>
+      <div class="line foot">{a.state === 'pending' ? <Bar part={known ? (serverNow() - from) / (to - from) : 0} tone={known ? 'warn' : 'calm'} /> : <Tellings of={a} known={known} elsewhere={elsewhere} />}{a.state === 'silenced' ? null : <button type="button" disabled={!may} onClick={() => ask(a)}>Silence…</button>}</div>
     </li>
   )
 }
 
-const Tellings = ({ all, known }: { all: Telling[]; known: boolean }) => (
-  <p class="small legend">{all.length === 0 ? <span class="faint">Nobody is told of it: it is here alone.</span> : all.map((t) => {
-    const { tone, sign, word } = tellingOf(t)
+const Tellings = ({ of, known, elsewhere }: { of: Alert; known: boolean; elsewhere: string }) => (
+  <p class="small legend">{of.tellings.length === 0 ? <span class="faint">Nobody is told of it: it is here alone.</span> : of.tellings.map((t) => {
+    const { tone, sign, word } = tellingOf(t, of, elsewhere)
     return <span key={t.receiver}><b class={known ? tone : ''}><span aria-hidden="true">{sign}</span> <Name of={t.receiver} /></b> <span>{word}{t.at ? <> <Instant at={t.at} dated /></> : null}{t.why ? <>: <Drawn text={t.why} /></> : null}</span></span>
   })}</p>
 )
@@ -175,7 +183,7 @@ function Silencing({ a, may, close }: { a: Alert; may: boolean; close: () => voi
   const id = useRef(uuid())
   const [lasts, why, wide] = [useSignal('2h'), useSignal(''), useSignal<string[]>([])]
   const labels = shared(a)
-  const matchers = Object.entries({ alertname: a.rule, ...labels }).filter(([label]) => !wide.value.includes(label)).map(([label, value]) => ({ label, op: '=', value }))
+  const matchers = matching({ alertname: a.rule, ...labels }).filter(({ label }) => !wide.value.includes(label))
   const turn = (label: string) => (wide.value = wide.value.includes(label) ? wide.value.filter((l) => l !== label) : [...wide.value, label])
   return (
     <Question close={close} deed={{

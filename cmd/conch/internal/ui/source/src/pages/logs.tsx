@@ -70,7 +70,8 @@ function saidOf(all: Log[]): Said {
   if (idle.length > 0) return tell(calm, `${idle.length} of ${logs} ${idle.length === 1 ? 'does' : 'do'} not run yet`, named(idle))
   const behind = all.reduce((n, l) => n + l.copy.behind, 0)
   const follows = all.filter((l) => !l.decides).length
-  return tell(good, all.length === 1 ? (follows ? 'The one log is followed' : 'The one log is led') : follows ? `All ${logs} run` : `All ${logs} are led`, (behind === 0 ? 'The copies that are here have all that is known of.' : `The copies that are here lack ${count(behind, 'entry', 'entries')}, which come.`) +
+  return tell(good, all.length === 1 ? (follows ? 'The one log is followed' : 'The one log is led') : follows ? `All ${logs} run` : `All ${logs} are led`,
+    (behind === 0 ? 'The copies that are here have all that is known of.' : `The copies that are here lack ${count(behind, 'entry', 'entries')}, which come.`) +
     (follows > 0 ? ` This node follows ${follows === 1 ? 'one' : follows} of them, and cannot know whether somebody leads.` : ''))
 }
 

@@ -57,7 +57,8 @@ function saidOf(all: Process[]): Said {
   const run = `${count(nodes, 'node')} ${nodes === 1 ? 'campaigns' : 'campaign'}`
   const more = [versions > 1 ? `They run ${versions} versions.` : versions === 1 ? `${nodes === 1 ? 'It runs' : 'All run'} ${plain(alive.find((p) => p.version)!.version)}.` : '', lost.length > 0 ? `Lines of the log of ${names(lost)} are missing: look at what reads its stderr.` : ''].filter(Boolean).join(' ')
   if (alive.length === 0) return tell(calm, 'Nobody campaigns', 'A node with a role does: conch node. Processes that were here within a day stand below.')
-  if (other.length > 0) return tell(warn, `${run}, with more than one configuration`, (most ? `${names(other)} ${new Set(other.map((p) => p.id)).size === 1 ? 'has' : 'have'} other roles, terms, channel or locks than most` : 'Their roles, terms, channel or locks differ') + `: compare their files, or what stands below on the pages that they serve. ${more}`)
+  if (other.length > 0) return tell(warn, `${run}, with more than one configuration`,
+    (most ? `${names(other)} ${new Set(other.map((p) => p.id)).size === 1 ? 'has' : 'have'} other roles, terms, channel or locks than most` : 'Their roles, terms, channel or locks differ') + `: compare their files, or what stands below on the pages that they serve. ${more}`)
   if (lost.length > 0) return tell(warn, `${run}, and a log has lost lines`, more)
   return tell(good, nodes === 1 ? run : `${run}, with one configuration`, more)
 }
