@@ -9,11 +9,13 @@ func TestADialogEndsItselfAlone(t *testing.T) {
 	n := withServices(t)
 	n.trades("well")
 	n.troubled()
+	n.rings("trouble")
 	for _, c := range []struct{ hash, first, next string }{
 		{"#/leaders", "Hand over…", "Hand over…"},
 		{"#/leaders/s?scope=payments", "Hand over…", "Hand over…"},
 		{"#/transactions", "Send…", "Send…"},
 		{"#/transactions/t?id=" + txID(43), "Cancel…", "Cancel…"},
+		{"#/alerts", "Silence…", "Test…"},
 		{"#/crons/c?cron=report", "Run now…", "Pause…"},
 		{"#/jobs/j?id=1600", "Try again…", "Try again…"},
 		{"#/dead", "Try 2,347 again…", "Discard 2,347…"},

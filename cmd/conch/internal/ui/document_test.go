@@ -29,7 +29,7 @@ type apiDocument struct {
 }
 
 // events have the schema of each kind of event of a stream; an event of the history has no name.
-var events = map[string]string{"": "Event", "source": "Source", "beats": "Beats", "scope": "RowChange", "job": "QueueEvent", "transaction": "TransactionEvent"}
+var events = map[string]string{"": "Event", "alert": "AlertEvent", "source": "Source", "beats": "Beats", "scope": "RowChange", "job": "QueueEvent", "transaction": "TransactionEvent"}
 
 // theDocument reads the document of a node with all services.
 func theDocument(t testing.TB) document {

@@ -62,6 +62,7 @@ type node struct {
 	ended            chan struct{}
 	ledger           ledger
 	work             *work  // what it says of processes, crons and jobs
+	bells            bells  // and of alerts
 	lost             string // paths that begin so are not answered
 }
 
@@ -72,7 +73,7 @@ func newNode(t *testing.T, below string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{document: theDocument(t), began: time.Now(), parts: []string{"accounts", "contracts", "doctor", "files", "jobs", "gossip", "logs", "node", "scopes"}, open: map[chan string]struct{}{}, ended: make(chan struct{})}
+	n := &node{document: theDocument(t), began: time.Now(), parts: []string{"accounts", "alerts", "contracts", "doctor", "files", "jobs", "gossip", "logs", "node", "scopes"}, open: map[chan string]struct{}{}, ended: make(chan struct{})}
 	mux := http.NewServeMux()
 	for path, page := range pages {
 		if path == "/" {
@@ -95,6 +96,7 @@ func newNode(t *testing.T, below string) *node {
 	n.work = newWork(n, api)
 	api("/v1/", n.service)
 	n.serveLedger(api)
+	n.serveAlerts(api)
 	n.Server = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(below, "/"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.mu.Lock()
 		lost := n.lost != "" && strings.HasPrefix(r.URL.Path, n.lost)

@@ -63,6 +63,9 @@ export function headers(token: string): Record<string, string> {
 /** random draws bytes, as hexadecimal digits. */
 export const random = (bytes: number) => [...crypto.getRandomValues(new Uint8Array(bytes))].map((one) => one.toString(16).padStart(2, '0')).join('')
 
+/** uuid draws a name for what is asked for. randomUUID is not there on plain HTTP. */
+export const uuid = () => random(16).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-8$4-$5')
+
 export async function refusalOf(answer: Response): Promise<Refusal> {
   let said: { type?: string; detail?: string; title?: string } = {}
   try {

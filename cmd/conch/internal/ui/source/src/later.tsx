@@ -5,14 +5,14 @@ import { Banner } from './parts'
 
 type Page = () => JSX.Element
 
-/** later returns a page that loads its module when it is drawn first. */
-export function later(load: () => Promise<{ Page: Page }>): Page {
+/** later returns a page that is loaded when it is drawn first. */
+export function later(load: () => Promise<Page>): Page {
   const state = signal<{ Page: Page | null; fault: boolean }>({ Page: null, fault: false })
   let asked = false
   const begin = () => {
     asked = true
     if (state.peek().fault) state.value = { Page: null, fault: false }
-    load().then((m) => (state.value = { Page: m.Page, fault: false }), () => (state.value = { Page: null, fault: true }))
+    load().then((Page) => (state.value = { Page, fault: false }), () => (state.value = { Page: null, fault: true }))
   }
   return function Later() {
     const { Page, fault } = state.value

@@ -1,5 +1,6 @@
 // The first screen: one sentence, then the scopes, those that need somebody first.
 import { set, view, link } from './address'
+import { Alarm } from './firing'
 import { HandOver } from './handover'
 import { inTrouble, type Row, signs, verdictOf } from './model'
 import { Banner, Copy, EventLine, Holder, Lease, Obstacle, StateOf, since, useNarrow, Virtual } from './parts'
@@ -48,6 +49,7 @@ export function Leaders() {
   return (
     <>
       <Verdict />
+      <Alarm />
       {all.length === 0 ? null : (
         <div class="with-side">
           <section aria-label="Scopes">

@@ -6,6 +6,7 @@ import { link, open, view } from './address'
 import { lockUp, operating } from './api'
 import { asking, Dialog } from './dialog'
 import { Events } from './events'
+import { Bell, firing } from './firing'
 import { HandOverDialog } from './handover'
 import { later } from './later'
 import { Leaders, OneScope } from './leaders'
@@ -17,34 +18,38 @@ import { begin } from './stream'
 import { Name, span } from './text'
 import { Timeline } from './timeline'
 
-const Transactions = later(() => import('./pages/transactions'))
-const Contracts = later(() => import('./pages/contracts'))
-const Logs = later(() => import('./pages/logs'))
-const Overlay = later(() => import('./pages/overlay'))
-const Crons = later(() => import('./pages/crons'))
-const Jobs = later(() => import('./pages/jobs'))
-const Dead = later(() => import('./pages/dead'))
-const Files = later(() => import('./pages/files'))
-const Nodes = later(() => import('./pages/nodes'))
+const rowPages = () => import('./pages/rows')
+const wingPages = () => import('./pages/wings')
+const Transactions = later(async () => (await import('./pages/transactions')).Page)
+const Contracts = later(async () => (await wingPages()).Contracts)
+const Logs = later(async () => (await wingPages()).Logs)
+const Overlay = later(async () => (await wingPages()).Overlay)
+const Alerts = later(async () => (await rowPages()).Alerts)
+const Crons = later(async () => (await rowPages()).Crons)
+const Jobs = later(async () => (await rowPages()).Jobs)
+const Dead = later(async () => (await rowPages()).Dead)
+const Files = later(async () => (await import('./pages/files')).Page)
+const Nodes = later(async () => (await rowPages()).Nodes)
 
-// needs names what has to be on the node for a page to have a tab: a table of its configuration, or scopes.
-const pages: { path: string; title: string; key: string; needs?: string; draw: () => preact.JSX.Element }[] = [
-  { path: 'leaders', title: 'Leaders', key: 'l', needs: 'scopes', draw: () => <Leaders /> },
-  { path: 'timeline', title: 'Timeline', key: 't', needs: 'scopes', draw: () => <Timeline /> },
-  { path: 'events', title: 'Events', key: 'e', needs: 'scopes', draw: () => <Events /> },
-  { path: 'transactions', title: 'Transactions', key: 'x', needs: 'accounts', draw: () => <Transactions /> },
-  { path: 'contracts', title: 'Contracts', key: 'p', needs: 'contracts', draw: () => <Contracts /> },
-  { path: 'logs', title: 'Logs', key: 'g', needs: 'logs', draw: () => <Logs /> },
-  { path: 'overlay', title: 'Overlay', key: 'o', needs: 'gossip', draw: () => <Overlay /> },
-  { path: 'crons', title: 'Crons', key: 'c', needs: 'jobs', draw: () => <Crons /> },
-  { path: 'jobs', title: 'Jobs', key: 'j', needs: 'jobs', draw: () => <Jobs /> },
-  { path: 'dead', title: 'Dead letters', key: 'd', needs: 'jobs', draw: () => <Dead /> },
-  { path: 'files', title: 'Files', key: 'f', needs: 'files', draw: () => <Files /> },
-  { path: 'nodes', title: 'Nodes', key: 'n', needs: 'scopes', draw: () => <Nodes /> },
+// needs names what has to be on the node for a page to have a tab: a table of its configuration, or one of some, or scopes.
+const pages: { path: string; title: string; key: string; needs: string[]; draw: () => preact.JSX.Element }[] = [
+  { path: 'leaders', title: 'Leaders', key: 'l', needs: ['scopes'], draw: () => <Leaders /> },
+  { path: 'timeline', title: 'Timeline', key: 't', needs: ['scopes'], draw: () => <Timeline /> },
+  { path: 'events', title: 'Events', key: 'e', needs: ['scopes'], draw: () => <Events /> },
+  { path: 'alerts', title: 'Alerts', key: 'a', needs: ['alerting', 'alerts', 'notify'], draw: () => <Alerts /> },
+  { path: 'transactions', title: 'Transactions', key: 'x', needs: ['accounts'], draw: () => <Transactions /> },
+  { path: 'contracts', title: 'Contracts', key: 'p', needs: ['contracts'], draw: () => <Contracts /> },
+  { path: 'logs', title: 'Logs', key: 'g', needs: ['logs'], draw: () => <Logs /> },
+  { path: 'overlay', title: 'Overlay', key: 'o', needs: ['gossip'], draw: () => <Overlay /> },
+  { path: 'crons', title: 'Crons', key: 'c', needs: ['jobs'], draw: () => <Crons /> },
+  { path: 'jobs', title: 'Jobs', key: 'j', needs: ['jobs'], draw: () => <Jobs /> },
+  { path: 'dead', title: 'Dead letters', key: 'd', needs: ['jobs'], draw: () => <Dead /> },
+  { path: 'files', title: 'Files', key: 'f', needs: ['files'], draw: () => <Files /> },
+  { path: 'nodes', title: 'Nodes', key: 'n', needs: ['scopes'], draw: () => <Nodes /> },
 ]
 
 /** tabs are the pages of what there is on the node; until it has said that, those of scopes. */
-const tabs = computed(() => pages.filter((p) => !p.needs || (session.value ? session.value.parts?.includes(p.needs) !== false : p.needs === 'scopes')))
+const tabs = computed(() => pages.filter(({ needs }) => (session.value?.parts ?? ['scopes']).some((part) => needs.includes(part))))
 
 /** current is the page that the URL names, or without one the first that has a tab. */
 const current = computed(() => {
@@ -86,7 +91,7 @@ function Bar({ at }: { at: string }) {
     <header>
       <a class="brand" href={link(tabs.value[0]?.path ?? 'leaders')}>conch</a>
       {s?.cluster ? <span class="cluster" title="The name of the cluster"><Name of={s.cluster} most={24} /></span> : null}
-      <nav ref={nav} aria-label="Pages"><ul>{tabs.value.map((p) => <li key={p.path}><a href={link(p.path)} aria-current={p.path === at ? 'page' : undefined}>{p.title}</a></li>)}</ul></nav>
+      <nav ref={nav} aria-label="Pages"><ul>{tabs.value.map((p) => <li key={p.path}><a href={link(p.path)} aria-current={p.path === at ? 'page' : undefined}>{p.title}{p.path === 'alerts' ? <Bell /> : null}</a></li>)}</ul></nav>
       <div class="who">
         {s ? <span class="faint seen" title="The node that this page is seen from"><span class="words">seen from </span><b><Name of={s.node} most={20} /></b>{s.tokens ? <> · <Name of={s.name} most={16} />, may {s.may}</> : null}</span> : null}
         {operating.value ? <button type="button" onClick={lockUp}>may operate · lock</button> : null}
@@ -170,11 +175,13 @@ function Title() {
   const title = useComputed(() => {
     const page = current.value?.title ?? ''
     if (headline.value) return `${headline.value} · ${page} · conch`
-    if (current.value?.needs !== 'scopes') return page ? `${page} · conch` : 'conch'
+    if (current.value?.needs[0] !== 'scopes') return page ? `${page} · conch` : 'conch'
     if (!loaded.value) return 'conch'
     if (!live.value) return `? not known · ${page} · conch`
     const v = verdictOf(rows.value, 1)
-    return `${v.tone === 'good' || v.tone === 'calm' ? '' : `${v.sign} `}${v.text} · ${page} · conch`
+    const well = v.tone === 'good' || v.tone === 'calm'
+    const says = well && firing.value ? firing.value : v
+    return `${says === v && well ? '' : `${says.sign} `}${says.text} · ${page} · conch`
   })
   useEffect(() => { document.title = title.value }, [title.value])
   return null

@@ -44,14 +44,25 @@ export interface Word { tone: Tone; sign: string; word: string }
 /** Said is how all of it stands, in a sentence. */
 export interface Said { tone: Tone; sign: string; text: string; more: string }
 
+const wordOf = (tone: Tone, usual: string) => (word: string, sign = usual): Word => ({ tone, sign, word })
+
+/** good, warn, bad and calm make words of their tone, with the usual sign unless another is named. */
+export const [good, warn, bad, calm] = [wordOf('good', '✓'), wordOf('warn', '!'), wordOf('bad', '✕'), wordOf('calm', '○')]
+
+/** tell makes a sentence as one of those makes a word. */
+export const tell = (as: typeof good, text: string, more: string, usual?: string): Said => {
+  const { tone, sign } = as('', usual)
+  return { tone, sign, text, more }
+}
+
 /** signs has a sign and a word of each state. They stand in the order in which rows do. */
 export const signs: Record<State, Word> = {
-  nobody: { sign: '✕', word: 'nobody leads', tone: 'bad' },
-  late: { sign: '!', word: 'heartbeat late', tone: 'warn' },
-  fails: { sign: '!', word: 'role fails', tone: 'warn' },
-  holding: { sign: '◷', word: 'holding', tone: 'warn' },
-  released: { sign: '○', word: 'given up', tone: 'calm' },
-  led: { sign: '✓', word: 'is led', tone: 'good' },
+  nobody: bad('nobody leads'),
+  late: warn('heartbeat late'),
+  fails: warn('role fails'),
+  holding: warn('holding', '◷'),
+  released: calm('given up'),
+  led: good('is led'),
 }
 
 const order = Object.keys(signs) as State[]
@@ -73,15 +84,15 @@ export function verdictOf(rows: Row[], nodes: number): Said {
     nobody && `Nobody leads ${named(rows.filter((r) => r.state === 'nobody'))}`, late && `${grouped(late)} with a late heartbeat`, fails && `${grouped(fails)} whose role fails`,
     holding && `${grouped(holding)} holding`, released && `${grouped(released)} given up`,
   ].filter(Boolean).join('; ')
-  if (all === 0) return { tone: 'calm', sign: '○', text: 'There is no scope yet', more: 'Nobody has campaigned in this database: start a node with a role, or try conch run --scope hello -- sleep 60.' }
-  if (nobody > 0) return { tone: 'bad', sign: '✕', text: `${grouped(nobody)} of ${grouped(all)} ${scopes} ${nobody === 1 ? 'has' : 'have'} no leader`, more: rest(more, nobody + late + fails + holding + released, all) }
-  if (late > 0) return { tone: 'warn', sign: '!', text: `The leader of ${grouped(late)} of ${grouped(all)} ${scopes} sends no heartbeats`, more: rest(more, late + fails + holding + released, all) }
-  if (fails > 0) return { tone: 'warn', sign: '!', text: `The role of ${grouped(fails)} of ${grouped(all)} ${scopes} has failed in the last ten minutes`, more: rest(more, fails + holding + released, all) }
+  if (all === 0) return tell(calm, 'There is no scope yet', 'Nobody has campaigned in this database: start a node with a role, or try conch run --scope hello -- sleep 60.')
+  if (nobody > 0) return tell(bad, `${grouped(nobody)} of ${grouped(all)} ${scopes} ${nobody === 1 ? 'has' : 'have'} no leader`, rest(more, nobody + late + fails + holding + released, all))
+  if (late > 0) return tell(warn, `The leader of ${grouped(late)} of ${grouped(all)} ${scopes} sends no heartbeats`, rest(more, late + fails + holding + released, all))
+  if (fails > 0) return tell(warn, `The role of ${grouped(fails)} of ${grouped(all)} ${scopes} has failed in the last ten minutes`, rest(more, fails + holding + released, all))
   const by = `by ${grouped(nodes)} ${nodes === 1 ? 'node' : 'nodes'}`
-  if (released === all) return { tone: 'calm', sign: '○', text: all === 1 ? 'The one scope is given up, and nobody wants to lead' : `All ${grouped(all)} scopes are given up, and nobody wants to lead`, more: '' }
+  if (released === all) return tell(calm, all === 1 ? 'The one scope is given up, and nobody wants to lead' : `All ${grouped(all)} scopes are given up, and nobody wants to lead`, '')
   const waits = holding ? `; ${grouped(holding)} ${holding === 1 ? 'leader waits' : 'leaders wait'} until no predecessor can act` : ''
-  if (released > 0) return { tone: 'good', sign: '✓', text: `${grouped(all - released)} of ${grouped(all)} scopes ${all - released === 1 ? 'is' : 'are'} led, ${grouped(released)} given up${waits}`, more: `Led ${by}.` }
-  return { tone: 'good', sign: '✓', text: (all === 1 ? 'The one scope is led' : `All ${grouped(all)} scopes are led`) + waits, more: `Led ${by}.` }
+  if (released > 0) return tell(good, `${grouped(all - released)} of ${grouped(all)} scopes ${all - released === 1 ? 'is' : 'are'} led, ${grouped(released)} given up${waits}`, `Led ${by}.`)
+  return tell(good, (all === 1 ? 'The one scope is led' : `All ${grouped(all)} scopes are led`) + waits, `Led ${by}.`)
 }
 
 /** named has the names of a few, so that the first line says which. */

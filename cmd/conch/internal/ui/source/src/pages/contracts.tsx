@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { link, view } from '../address'
 import { random, read, type Refusal } from '../api'
 import { asker, asking, type Deed, Question } from '../dialog'
+import { bad, calm, good, tell, warn } from '../model'
 import { Copy, Holder } from '../parts'
 import { listen, live, now, rows, serverNow, session } from '../store'
 import { count, Drawn, Instant, Name, plain, span, zone } from '../text'
@@ -58,13 +59,13 @@ const outOf = (c: Contract) => c.members.filter((m) => m.differs || m.signs_wron
 
 function standOf(c: Contract): Word {
   const out = outOf(c).length
-  if (c.unsigned) return { tone: 'bad', sign: '✕', word: 'signs nothing' }
-  if (c.waits) return { tone: 'bad', sign: '✕', word: 'nothing lands' }
-  if (out > 0) return { tone: 'warn', sign: '!', word: `${count(out, 'member')} at odds` }
-  if (c.missing > 0) return { tone: 'warn', sign: '!', word: 'contents are missing' }
-  if (c.unread) return { tone: 'calm', sign: '○', word: sum(c.open) > 0 ? 'is not read' : 'sleeps' }
-  if (c.drained) return { tone: 'calm', sign: '○', word: 'coordinates no more' }
-  return { tone: 'good', sign: '✓', word: 'goes on' }
+  if (c.unsigned) return bad('signs nothing')
+  if (c.waits) return bad('nothing lands')
+  if (out > 0) return warn(`${count(out, 'member')} at odds`)
+  if (c.missing > 0) return warn('contents are missing')
+  if (c.unread) return calm(sum(c.open) > 0 ? 'is not read' : 'sleeps')
+  if (c.drained) return calm('coordinates no more')
+  return good('goes on')
 }
 
 const tones = ['bad', 'warn', 'calm', 'good']
@@ -76,12 +77,12 @@ function saidOf(all: Contract[]): Said {
   const open = all.reduce((n, c) => n + sum(c.open), 0)
   const work = all.reduce((n, c) => n + sum(c.coordinating), 0)
   const more = `${open === 0 ? 'None of this node’s transactions is open' : `${count(open, 'transaction')} of this node ${open === 1 ? 'is' : 'are'} open`}, and it coordinates ${work === 0 ? 'none' : work.toLocaleString('en')}.`
-  const [bad, warn] = [of('bad'), of('warn')]
+  const [ill, odd] = [of('bad'), of('warn')]
   const contracts = count(all.length, 'contract')
-  if (bad.length > 0) return { tone: 'bad', sign: '✕', text: `${bad.length} of ${contracts} ${bad.length === 1 ? 'does' : 'do'} not go on`, more }
-  if (warn.length > 0) return { tone: 'warn', sign: '!', text: `${warn.length} of ${contracts} may need somebody`, more }
-  if (of('good').length === 0) return { tone: 'calm', sign: '○', text: all.length === 1 ? 'The one contract is at rest' : `All ${contracts} are at rest`, more }
-  return { tone: 'good', sign: '✓', text: all.length === 1 ? 'The one contract goes on' : `All ${contracts} go on`, more }
+  if (ill.length > 0) return tell(bad, `${ill.length} of ${contracts} ${ill.length === 1 ? 'does' : 'do'} not go on`, more)
+  if (odd.length > 0) return tell(warn, `${odd.length} of ${contracts} may need somebody`, more)
+  if (of('good').length === 0) return tell(calm, all.length === 1 ? 'The one contract is at rest' : `All ${contracts} are at rest`, more)
+  return tell(good, all.length === 1 ? 'The one contract goes on' : `All ${contracts} go on`, more)
 }
 
 const has = (part: string) => session.value?.parts?.includes(part) !== false
@@ -246,7 +247,7 @@ function Flight({ title, of, order, none, known }: { title: string; of: Record<s
 }
 
 const fates: Record<Transaction['fate'], Word> = {
-  open: { tone: 'calm', sign: '◷', word: 'open' }, confirmed: { tone: 'good', sign: '✓', word: 'confirmed' }, reverted: { tone: 'warn', sign: '!', word: 'reverted' },
+  open: calm('open', '◷'), confirmed: good('confirmed'), reverted: warn('reverted'),
 }
 
 const page = 50

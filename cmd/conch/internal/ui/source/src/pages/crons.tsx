@@ -4,6 +4,7 @@ import { link, set, view } from '../address'
 import { Copy, useNarrow } from '../parts'
 import { count, Drawn, Instant, middle, Name, plain, zone } from '../text'
 import { asking, type Deed, Question } from '../dialog'
+import { bad, calm, good, tell, warn } from '../model'
 import { Facts, Mark, type Said, Sentence, type Tone, type Word } from './parts'
 import { asJSON, away, calls, type Cron, jobLink, Lines, kindOf, noDatabase, nowhere, type Past, runOf } from './work'
 import { useDatabase } from './reading'
@@ -17,14 +18,14 @@ const { ask, Asked } = asking<Deed>()
 /** standOf says whether a cron needs somebody. */
 function standOf(c: Cron): Word {
   const last = (c.past ?? (c.last ? [c.last] : []))[0]
-  if (c.fault) return { tone: 'bad', sign: '✕', word: 'cannot be read' }
-  if (c.paused) return { tone: 'calm', sign: '‖', word: 'paused' }
-  if (c.due_at) return { tone: 'bad', sign: '✕', word: 'nobody runs it' }
-  if (last?.ended === 'dead') return { tone: 'bad', sign: '✕', word: 'failed for good' }
-  if (last?.outcome === 'skipped') return { tone: 'warn', sign: '!', word: 'skipped' }
-  if (last?.ended === 'failed' || last?.ended === 'lost') return { tone: 'warn', sign: '!', word: 'is tried again' }
-  if (!last) return { tone: 'calm', sign: '○', word: c.settled_at ? 'not due yet' : 'no leader yet' }
-  return { tone: 'good', sign: '✓', word: 'runs' }
+  if (c.fault) return bad('cannot be read')
+  if (c.paused) return calm('paused', '‖')
+  if (c.due_at) return bad('nobody runs it')
+  if (last?.ended === 'dead') return bad('failed for good')
+  if (last?.outcome === 'skipped') return warn('skipped')
+  if (last?.ended === 'failed' || last?.ended === 'lost') return warn('is tried again')
+  if (!last) return calm(c.settled_at ? 'not due yet' : 'no leader yet')
+  return good('runs')
 }
 
 const order: Tone[] = ['bad', 'warn', 'good', 'calm']
@@ -33,17 +34,17 @@ const worstFirst = (all: Cron[]) => [...all].sort((a, b) => order.indexOf(standO
 
 function saidOf(all: Cron[]): Said {
   const of = (tone: Tone) => all.filter((c) => standOf(c).tone === tone)
-  const [bad, warn] = [of('bad'), of('warn')]
+  const [ill, odd] = [of('bad'), of('warn')]
   const paused = all.filter((c) => c.paused).length
   const named = (some: Cron[]) => some.slice(0, 4).map((c) => `${middle(plain(c.name), 34)}: ${standOf(c).word}`).join(', ') + (some.length > 4 ? ', …' : '') + '.'
   const next = all.filter((c) => c.next[0]).sort((a, b) => Date.parse(a.next[0]!) - Date.parse(b.next[0]!))[0]
   const more = (next ? `Next: ${plain(next.name)}, ${away(next.next[0]!)}.` : '') + (paused ? ` ${count(paused, 'cron')} ${paused === 1 ? 'is' : 'are'} paused.` : '')
   const crons = count(all.length, 'cron')
-  if (all.length === 0) return { tone: 'calm', sign: '○', text: 'There is no cron', more: 'A [[crons]] table in the configuration of a node makes one: name, schedule and command.' }
-  if (bad.length > 0) return { tone: 'bad', sign: '✕', text: `${bad.length} of ${crons} ${bad.length === 1 ? 'needs' : 'need'} somebody`, more: named([...bad, ...warn]) }
-  if (warn.length > 0) return { tone: 'warn', sign: '!', text: `The last run of ${warn.length} of ${crons} did not go well`, more: named(warn) }
-  if (paused === all.length) return { tone: 'calm', sign: '‖', text: all.length === 1 ? 'The one cron is paused' : `All ${crons} are paused`, more: 'Nothing is due until somebody resumes them.' }
-  return { tone: 'good', sign: '✓', text: all.length === 1 ? 'The one cron runs' : `All ${crons} run`, more }
+  if (all.length === 0) return tell(calm, 'There is no cron', 'A [[crons]] table in the configuration of a node makes one: name, schedule and command.')
+  if (ill.length > 0) return tell(bad, `${ill.length} of ${crons} ${ill.length === 1 ? 'needs' : 'need'} somebody`, named([...ill, ...odd]))
+  if (odd.length > 0) return tell(warn, `The last run of ${odd.length} of ${crons} did not go well`, named(odd))
+  if (paused === all.length) return tell(calm, all.length === 1 ? 'The one cron is paused' : `All ${crons} are paused`, 'Nothing is due until somebody resumes them.', '‖')
+  return tell(good, all.length === 1 ? 'The one cron runs' : `All ${crons} run`, more)
 }
 
 /** Runs is the strip: the last runs, the newest at the right, then now, then the next times. */
@@ -98,7 +99,7 @@ function All() {
         </div>
       ) : null}
       {all.length > 0 ? (
-        <ul class="crons" aria-label="Crons, trouble first">
+        <ul class="stack" aria-label="Crons, trouble first">
           {some.map((c) => (
             <li key={c.name} class={'panel cron state-of ' + (sight.known ? standOf(c).tone : 'unknown')}>
               <div class="of">

@@ -3,8 +3,9 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { set, view } from '../address'
-import { act, random } from '../api'
+import { act, uuid } from '../api'
 import { asking, Dialog, needsOperating, Unlock, whyRefused } from '../dialog'
+import { good, tell, warn } from '../model'
 import { count, Name, plain, zone } from '../text'
 import { Older, Rows, useOlder } from './jobs'
 import { Bar, type Said, Sentence } from './parts'
@@ -39,9 +40,6 @@ const course = signal<Progress | null>(null)
 
 const note = (more: Partial<Progress>): Progress => (course.value = { ...course.value!, ...more })
 
-/** uuid draws a name for an operation. randomUUID is not there on plain HTTP. */
-const uuid = () => random(16).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-8$4-$5')
-
 const patience = 20_000
 
 /** carry carries operations out, one after another, until they have ended or somebody stops it. */
@@ -68,8 +66,8 @@ async function carry(): Promise<void> {
 }
 
 function saidOf(dead: number, queues: number): Said {
-  if (dead === 0) return { tone: 'good', sign: '✓', text: 'No job is dead', more: 'A job is dead when it has failed as often as it may.' }
-  return { tone: 'warn', sign: '!', text: `${count(dead, 'job')} ${dead === 1 ? 'is' : 'are'} dead`, more: `${dead === 1 ? 'It has' : 'They have'} failed as often as ${dead === 1 ? 'it' : 'they'} may, in ${count(queues, 'queue')}. Nothing is done with ${dead === 1 ? 'it' : 'them'} until somebody says so.` }
+  if (dead === 0) return tell(good, 'No job is dead', 'A job is dead when it has failed as often as it may.')
+  return tell(warn, `${count(dead, 'job')} ${dead === 1 ? 'is' : 'are'} dead`, `${dead === 1 ? 'It has' : 'They have'} failed as often as ${dead === 1 ? 'it' : 'they'} may, in ${count(queues, 'queue')}. Nothing is done with ${dead === 1 ? 'it' : 'them'} until somebody says so.`)
 }
 
 const matches = (j: Job, text: string) => [String(j.id), calls(j.handler), j.cron ?? '', j.lane ?? '', j.key ?? '', j.why ?? '', j.queue].some((t) => t.toLowerCase().includes(text))

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals'
 import { link, set, view } from '../address'
 import { read, type Refusal, urlOf } from '../api'
+import { calm, good, tell, warn } from '../model'
 import { Copy, useNarrow, Virtual } from '../parts'
 import { live, now, rows, serverNow, session } from '../store'
 import { count, Drawn, Instant, Name, span, zone } from '../text'
@@ -34,14 +35,14 @@ export function sizeOf(bytes: number): string {
 }
 
 function verdictOf(all: Shelf[]): Said {
-  if (all.length === 0) return { tone: 'calm', sign: '○', text: 'This node has no files', more: 'A [[files]] table in conch.toml names a scope and a folder: what its leader takes, every node holds.' }
+  if (all.length === 0) return tell(calm, 'This node has no files', 'A [[files]] table in conch.toml names a scope and a folder: what its leader takes, every node holds.')
   const behind = all.filter((s) => behindOf(s).length > 0)
   const leads = all.filter((s) => s.leading)
   const files = all.reduce((n, s) => n + s.files, 0)
   const more = `${count(files, 'file')}, ${sizeOf(all.reduce((n, s) => n + s.bytes, 0))} on this node.`
-  if (behind.length > 0) return { tone: 'warn', sign: '!', text: `${behind.length === 1 ? 'A node lacks some of the files of one scope' : `Nodes lack some of the files of ${behind.length} scopes`}`, more }
-  if (leads.length === 0) return { tone: 'calm', sign: '○', text: `This node follows in ${count(all.length, 'scope')}`, more: more + ' What the others hold is known to the node that leads.' }
-  return { tone: 'good', sign: '✓', text: leads.length === all.length ? 'Every node holds all files' : `Every node holds all files of the ${leads.length === 1 ? 'one scope' : count(leads.length, 'scope')} that this node leads`, more }
+  if (behind.length > 0) return tell(warn, `${behind.length === 1 ? 'A node lacks some of the files of one scope' : `Nodes lack some of the files of ${behind.length} scopes`}`, more)
+  if (leads.length === 0) return tell(calm, `This node follows in ${count(all.length, 'scope')}`, more + ' What the others hold is known to the node that leads.')
+  return tell(good, leads.length === all.length ? 'Every node holds all files' : `Every node holds all files of the ${leads.length === 1 ? 'one scope' : count(leads.length, 'scope')} that this node leads`, more)
 }
 
 export function Page() {

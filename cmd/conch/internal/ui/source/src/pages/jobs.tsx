@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { link, set, view } from '../address'
 import { read, type Refusal } from '../api'
 import { asking, type Deed, Question } from '../dialog'
+import { bad, calm, good, tell, warn } from '../model'
 import { Copy, useNarrow, Virtual } from '../parts'
 import { Drawn, count, Instant, middle, Name, plain, span, zone } from '../text'
 import { Facts, Mark, type Said, Sentence } from './parts'
@@ -21,11 +22,11 @@ function saidOf(q: Queues): Said {
   const [ready, taken, later, dead] = [sum((q) => q.ready), sum((q) => q.taken), sum((q) => q.later + q.waiting), sum((q) => q.dead)]
   const slow = all.filter((q) => q.oldest_ready_ms > longWait).sort((a, b) => b.oldest_ready_ms - a.oldest_ready_ms)
   const more = `${count(ready, 'job')} ready, ${taken.toLocaleString('en')} at work, ${later.toLocaleString('en')} later, ${dead.toLocaleString('en')} dead.`
-  if (q.held) return { tone: 'bad', sign: '✕', text: 'No job is taken: the database was restored', more: `What is still to be done may have been done before. Look at the jobs, cancel what is not to be done again, then release the others. ${more}` }
-  if (slow[0]) return { tone: 'warn', sign: '!', text: `${count(slow.length, 'queue')} ${slow.length === 1 ? 'waits' : 'wait'} for a worker`, more: `The first job of ${plain(slow[0].queue)} has waited for ${coarse(slow[0].oldest_ready_ms)}. ${more}` }
-  if (dead > 0) return { tone: 'warn', sign: '!', text: `${count(dead, 'job')} ${dead === 1 ? 'has' : 'have'} failed as often as ${dead === 1 ? 'it' : 'they'} may`, more }
-  if (ready + taken + later === 0) return { tone: 'calm', sign: '○', text: 'There is nothing to do', more: 'A cron makes jobs, and so do conch jobs add and SELECT conch.job_add(…).' }
-  return { tone: 'good', sign: '✓', text: `${count(ready + taken + later, 'job')}, and no queue waits for a worker`, more }
+  if (q.held) return tell(bad, 'No job is taken: the database was restored', `What is still to be done may have been done before. Look at the jobs, cancel what is not to be done again, then release the others. ${more}`)
+  if (slow[0]) return tell(warn, `${count(slow.length, 'queue')} ${slow.length === 1 ? 'waits' : 'wait'} for a worker`, `The first job of ${plain(slow[0].queue)} has waited for ${coarse(slow[0].oldest_ready_ms)}. ${more}`)
+  if (dead > 0) return tell(warn, `${count(dead, 'job')} ${dead === 1 ? 'has' : 'have'} failed as often as ${dead === 1 ? 'it' : 'they'} may`, more)
+  if (ready + taken + later === 0) return tell(calm, 'There is nothing to do', 'A cron makes jobs, and so do conch jobs add and SELECT conch.job_add(…).')
+  return tell(good, `${count(ready + taken + later, 'job')}, and no queue waits for a worker`, more)
 }
 
 export function Page() {

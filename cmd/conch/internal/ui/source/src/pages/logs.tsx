@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { link, set, view } from '../address'
 import { read, type Refusal } from '../api'
+import { bad, calm, good, tell, warn } from '../model'
 import { Copy } from '../parts'
 import { Drawn, count, Instant, Name, plain, span, zone } from '../text'
 import { Bar, Facts, Mark, type Said, Sentence, short, type Tone, Who, type Word } from './parts'
@@ -43,17 +44,17 @@ const signs = ['bad', 'warn', 'calm', 'good']
 /** standOf says how a log stands, as far as this node can know. */
 function standOf(l: Log): Word {
   const quiet = silent(l).length
-  if (l.state === 'failed') return { tone: 'bad', sign: '✕', word: 'does not run' }
-  if (l.copy.forks > 0) return { tone: 'bad', sign: '✕', word: 'signed heads contradict' }
-  if (l.copy.denied > 0) return { tone: 'bad', sign: '✕', word: 'heads are denied' }
-  if (l.state === 'waiting') return { tone: 'calm', sign: '○', word: 'not made yet' }
-  if (l.state === 'opening') return { tone: 'calm', sign: '◷', word: 'is opened' }
-  if (l.decides && !l.leader) return { tone: 'bad', sign: '✕', word: 'nobody leads' }
-  if (l.copy.gap_ms > lateAfter) return { tone: 'warn', sign: '!', word: 'entries do not come' }
-  if (quiet > 0) return { tone: 'warn', sign: '!', word: `${count(quiet, 'member')} silent` }
-  if (l.advice || l.why) return { tone: 'warn', sign: '!', word: 'needs somebody' }
-  if (l.copy.behind > 0) return { tone: 'good', sign: '✓', word: 'catches up' }
-  return { tone: 'good', sign: '✓', word: l.decides ? 'is led' : 'follows' }
+  if (l.state === 'failed') return bad('does not run')
+  if (l.copy.forks > 0) return bad('signed heads contradict')
+  if (l.copy.denied > 0) return bad('heads are denied')
+  if (l.state === 'waiting') return calm('not made yet')
+  if (l.state === 'opening') return calm('is opened', '◷')
+  if (l.decides && !l.leader) return bad('nobody leads')
+  if (l.copy.gap_ms > lateAfter) return warn('entries do not come')
+  if (quiet > 0) return warn(`${count(quiet, 'member')} silent`)
+  if (l.advice || l.why) return warn('needs somebody')
+  if (l.copy.behind > 0) return good('catches up')
+  return good(l.decides ? 'is led' : 'follows')
 }
 
 const worstFirst = (all: Log[]) => [...all].sort((a, b) => signs.indexOf(standOf(a).tone) - signs.indexOf(standOf(b).tone) || (a.namespace < b.namespace ? -1 : 1))
@@ -61,19 +62,17 @@ const worstFirst = (all: Log[]) => [...all].sort((a, b) => signs.indexOf(standOf
 function saidOf(all: Log[]): Said {
   const of = (tone: Tone) => all.filter((l) => standOf(l).tone === tone)
   const named = (some: Log[]) => some.slice(0, 5).map((l) => `${plain(l.namespace)}: ${standOf(l).word}`).join('; ') + (some.length > 5 ? '; …' : '') + '.'
-  const [bad, warn, calm] = [of('bad'), of('warn'), of('calm')]
+  const [ill, odd, idle] = [of('bad'), of('warn'), of('calm')]
   const logs = count(all.length, 'log')
-  if (all.length === 0) return { tone: 'calm', sign: '○', text: 'This node has no log', more: 'A [[logs]] table in its configuration gives it one, and conch log create makes it.' }
-  if (bad.length > 0) return { tone: 'bad', sign: '✕', text: `${bad.length} of ${logs} ${bad.length === 1 ? 'needs' : 'need'} somebody`, more: named([...bad, ...warn]) }
-  if (warn.length > 0) return { tone: 'warn', sign: '!', text: `${warn.length} of ${logs} may need somebody`, more: named(warn) }
-  if (calm.length > 0) return { tone: 'calm', sign: '○', text: `${calm.length} of ${logs} ${calm.length === 1 ? 'does' : 'do'} not run yet`, more: named(calm) }
+  if (all.length === 0) return tell(calm, 'This node has no log', 'A [[logs]] table in its configuration gives it one, and conch log create makes it.')
+  if (ill.length > 0) return tell(bad, `${ill.length} of ${logs} ${ill.length === 1 ? 'needs' : 'need'} somebody`, named([...ill, ...odd]))
+  if (odd.length > 0) return tell(warn, `${odd.length} of ${logs} may need somebody`, named(odd))
+  if (idle.length > 0) return tell(calm, `${idle.length} of ${logs} ${idle.length === 1 ? 'does' : 'do'} not run yet`, named(idle))
   const behind = all.reduce((n, l) => n + l.copy.behind, 0)
   const follows = all.filter((l) => !l.decides).length
-  return {
-    tone: 'good', sign: '✓', text: all.length === 1 ? (follows ? 'The one log is followed' : 'The one log is led') : follows ? `All ${logs} run` : `All ${logs} are led`,
-    more: (behind === 0 ? 'The copies that are here have all that is known of.' : `The copies that are here lack ${count(behind, 'entry', 'entries')}, which come.`) +
-      (follows > 0 ? ` This node follows ${follows === 1 ? 'one' : follows} of them, and cannot know whether somebody leads.` : ''),
-  }
+  return tell(good, all.length === 1 ? (follows ? 'The one log is followed' : 'The one log is led') : follows ? `All ${logs} run` : `All ${logs} are led`,
+    (behind === 0 ? 'The copies that are here have all that is known of.' : `The copies that are here lack ${count(behind, 'entry', 'entries')}, which come.`) +
+    (follows > 0 ? ` This node follows ${follows === 1 ? 'one' : follows} of them, and cannot know whether somebody leads.` : ''))
 }
 
 export function Page() {

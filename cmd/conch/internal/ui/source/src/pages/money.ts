@@ -1,4 +1,5 @@
 // What the node says of transactions and accounts, as its OpenAPI document has it, and in which words the pages show it.
+import { bad, calm, good, tell, warn } from '../model'
 import { count, plain } from '../text'
 import { ago, type Said, type Word } from './parts'
 
@@ -87,13 +88,13 @@ export interface Policy { token: string; chain: string; may: string[]; limits: {
 export interface News { id: string; version: number; fate: Fate; outcome: Outcome | null; nonce: number | null; hash: string | null; block: Block | null; why?: string }
 
 export const ends: Record<Outcome, Word> = {
-  succeeded: { tone: 'good', sign: '✓', word: 'done' },
-  partly: { tone: 'bad', sign: '!', word: 'done in part' },
-  unknown: { tone: 'warn', sign: '?', word: 'final, effect not known' },
-  reverted: { tone: 'bad', sign: '✕', word: 'without effect' },
-  cancelled: { tone: 'calm', sign: '–', word: 'cancelled' },
-  rejected: { tone: 'bad', sign: '✕', word: 'rejected' },
-  expired: { tone: 'warn', sign: '–', word: 'expired' },
+  succeeded: good('done'),
+  partly: bad('done in part', '!'),
+  unknown: warn('final, effect not known', '?'),
+  reverted: bad('without effect'),
+  cancelled: calm('cancelled', '–'),
+  rejected: bad('rejected'),
+  expired: warn('expired', '–'),
 }
 
 const usual = ['a nonce', 'a block', 'finality']
@@ -104,12 +105,12 @@ export const isHeldUp = (w: Waiting | null) => w !== null && !usual.includes(w.r
 /** stateOf is how a transaction stands. */
 export function stateOf(t: Transaction): Word {
   if (t.outcome) return ends[t.outcome]
-  if (t.cancelling) return { tone: 'warn', sign: '–', word: 'cancelling' }
-  if (t.state === 'retracted') return { tone: 'warn', sign: '!', word: 'block is gone' }
-  if (t.state === 'finality_timeout') return { tone: 'warn', sign: '!', word: 'long not final' }
-  if (t.block) return { tone: 'calm', sign: '▣', word: 'in a block' }
-  if (isHeldUp(t.waiting_for)) return { tone: 'warn', sign: '!', word: 'held up' }
-  return t.nonce === null ? { tone: 'calm', sign: '◷', word: 'queued' } : { tone: 'calm', sign: '▸', word: 'sent' }
+  if (t.cancelling) return warn('cancelling', '–')
+  if (t.state === 'retracted') return warn('block is gone')
+  if (t.state === 'finality_timeout') return warn('long not final')
+  if (t.block) return calm('in a block', '▣')
+  if (isHeldUp(t.waiting_for)) return warn('held up')
+  return t.nonce === null ? calm('queued', '◷') : calm('sent', '▸')
 }
 
 /** storyOf is the same in a sentence. */
@@ -139,7 +140,7 @@ export const grouped = (digits: string) => digits.replace(/\B(?=(\d{3})+$)/g, ',
 
 /** verdictOf says how all accounts stand. */
 export function verdictOf(all: Account[], age: (iso: string) => number): Said {
-  if (all.length === 0) return { tone: 'calm', sign: '○', text: 'This node has no account', more: 'conch account new makes a key; [[chains]] and [[accounts]] in conch.toml name the chain and the account.' }
+  if (all.length === 0) return tell(calm, 'This node has no account', 'conch account new makes a key; [[chains]] and [[accounts]] in conch.toml name the chain and the account.')
   const alarmed = all.filter((a) => a.alarms?.length)
   const held = all.filter((a) => a.waiting_for)
   const away = all.filter((a) => a.unknown)
@@ -153,8 +154,8 @@ export function verdictOf(all: Account[], age: (iso: string) => number): Said {
     away.length ? `the chain of ${count(away.length, 'account')} does not answer` : '',
   ].filter(Boolean).join('; ') + '.'
   const of = all.length === 1 ? 'The one account' : `${alarmed.length || held.length} of ${all.length} accounts`
-  if (alarmed.length) return { tone: 'bad', sign: '✕', text: `${of} ${alarmed.length === 1 ? 'needs' : 'need'} somebody: ${[...new Set(alarmed.flatMap((a) => a.alarms!.map((x) => plain(x.cause))))].join(', ')}`, more }
-  if (held.length) return { tone: 'warn', sign: '!', text: `${of} ${held.length === 1 ? 'is' : 'are'} held up`, more }
-  if (away.length) return { tone: 'warn', sign: '!', text: `Nothing is known to be in the way, and a chain does not answer`, more }
-  return { tone: 'good', sign: '✓', text: all.every((a) => a.alarms) ? 'Nothing is in the way of any transaction' : 'Nothing is in the way, as far as this node knows', more }
+  if (alarmed.length) return tell(bad, `${of} ${alarmed.length === 1 ? 'needs' : 'need'} somebody: ${[...new Set(alarmed.flatMap((a) => a.alarms!.map((x) => plain(x.cause))))].join(', ')}`, more)
+  if (held.length) return tell(warn, `${of} ${held.length === 1 ? 'is' : 'are'} held up`, more)
+  if (away.length) return tell(warn, `Nothing is known to be in the way, and a chain does not answer`, more)
+  return tell(good, all.every((a) => a.alarms) ? 'Nothing is in the way of any transaction' : 'Nothing is in the way, as far as this node knows', more)
 }

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { link, set, view } from '../address'
 import { read, type Refusal } from '../api'
 import { ago } from '../leaders'
+import { bad, calm, good, tell, warn } from '../model'
 import { Copy, Holder, since, useNarrow } from '../parts'
 import { live, session } from '../store'
 import { count, Drawn, Instant, Name, plain, span } from '../text'
@@ -32,7 +33,7 @@ interface Process {
 interface Finding { check: string; status: 'ok' | 'warn' | 'fail'; detail: string; remedy: string }
 
 const standOf = (p: Process): Word =>
-  p.tombstoned ? { tone: 'calm', sign: '✕', word: 'declared dead' } : p.alive ? { tone: 'good', sign: '✓', word: 'campaigns' } : { tone: 'calm', sign: '–', word: 'has gone' }
+  p.tombstoned ? calm('declared dead', '✕') : p.alive ? good('campaigns') : calm('has gone', '–')
 
 /** commonest is the configuration that most live processes have; empty if there is none. */
 function commonest(all: Process[]): string {
@@ -55,13 +56,11 @@ function saidOf(all: Process[]): Said {
   const lost = alive.filter((p) => p.lines_lost > 0)
   const run = `${count(nodes, 'node')} ${nodes === 1 ? 'campaigns' : 'campaign'}`
   const more = [versions > 1 ? `They run ${versions} versions.` : versions === 1 ? `${nodes === 1 ? 'It runs' : 'All run'} ${plain(alive.find((p) => p.version)!.version)}.` : '', lost.length > 0 ? `Lines of the log of ${names(lost)} are missing: look at what reads its stderr.` : ''].filter(Boolean).join(' ')
-  if (alive.length === 0) return { tone: 'calm', sign: '○', text: 'Nobody campaigns', more: 'A node with a role does: conch node.' + (all.length > 0 ? ' Processes that were here within a day stand below.' : '') }
-  if (other.length > 0) return {
-    tone: 'warn', sign: '!', text: `${run}, with more than one configuration`,
-    more: (most ? `${names(other)} ${new Set(other.map((p) => p.id)).size === 1 ? 'has' : 'have'} other roles, terms, channel or locks than most` : 'Their roles, terms, channel or locks differ') + `: compare their files, or what stands below on the pages that they serve. ${more}`,
-  }
-  if (lost.length > 0) return { tone: 'warn', sign: '!', text: `${run}, and a log has lost lines`, more }
-  return { tone: 'good', sign: '✓', text: nodes === 1 ? run : `${run}, with one configuration`, more }
+  if (alive.length === 0) return tell(calm, 'Nobody campaigns', 'A node with a role does: conch node.' + (all.length > 0 ? ' Processes that were here within a day stand below.' : ''))
+  if (other.length > 0) return tell(warn, `${run}, with more than one configuration`,
+    (most ? `${names(other)} ${new Set(other.map((p) => p.id)).size === 1 ? 'has' : 'have'} other roles, terms, channel or locks than most` : 'Their roles, terms, channel or locks differ') + `: compare their files, or what stands below on the pages that they serve. ${more}`)
+  if (lost.length > 0) return tell(warn, `${run}, and a log has lost lines`, more)
+  return tell(good, nodes === 1 ? run : `${run}, with one configuration`, more)
 }
 
 export function Page() {
@@ -155,9 +154,9 @@ function Cards({ all, most, known, label }: { all: Process[]; most: string; know
 }
 
 const grades: Record<Finding['status'], Word> = {
-  fail: { tone: 'bad', sign: '✕', word: 'fails' },
-  warn: { tone: 'warn', sign: '!', word: 'warns' },
-  ok: { tone: 'good', sign: '✓', word: 'is well' },
+  fail: bad('fails'),
+  warn: warn('warns'),
+  ok: good('is well'),
 }
 
 const examPatience = 30_000

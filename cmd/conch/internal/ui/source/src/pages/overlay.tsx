@@ -1,4 +1,5 @@
 // This node in the overlay: whom it suggests, its neighbours, what it has heard, and what is wrong. A suggestion is a hint, and no token.
+import { bad, calm, good, tell, warn } from '../model'
 import { Drawn, count, Instant, Name, plain, span } from '../text'
 import { Copy } from '../parts'
 import { ago, Banner, Bar, Facts, Mark, type Said, Sentence, Who, type Word } from './parts'
@@ -43,22 +44,22 @@ interface Nodes {
 }
 
 function standOf(n: Namespace): Word {
-  if (n.majority_lost) return { tone: 'bad', sign: '✕', word: 'no majority' }
-  if (!n.leader) return { tone: 'warn', sign: '!', word: 'nobody is suggested' }
-  if (n.leads) return { tone: 'good', sign: '✓', word: 'it is this node' }
-  return { tone: 'good', sign: '✓', word: 'is suggested' }
+  if (n.majority_lost) return bad('no majority')
+  if (!n.leader) return warn('nobody is suggested')
+  if (n.leads) return good('it is this node')
+  return good('is suggested')
 }
 
 function saidOf(n: Nodes): Said {
   const grave = n.troubles.filter((t) => t.grave)
   const near = count(n.neighbours.length, 'neighbour')
-  if (grave.length > 0) return { tone: 'bad', sign: '✕', text: grave.length === 1 ? 'Something keeps this node from its place in the overlay' : `${grave.length} things keep this node from its place in the overlay`, more: 'What it is, and what to do, stands below.' }
+  if (grave.length > 0) return tell(bad, grave.length === 1 ? 'Something keeps this node from its place in the overlay' : `${grave.length} things keep this node from its place in the overlay`, 'What it is, and what to do, stands below.')
   const unled = n.namespaces.filter((one) => !one.leader).map((one) => plain(one.namespace))
-  if (unled.length > 0) return { tone: 'warn', sign: '!', text: `Nobody is suggested in ${unled.slice(0, 3).join(', ')}${unled.length > 3 ? ', …' : ''}`, more: `This node has ${near}.` }
-  if (n.troubles.length > 0) return { tone: 'warn', sign: '!', text: n.troubles.length === 1 ? 'Something in the overlay is not as it should be' : `${n.troubles.length} things in the overlay are not as they should be`, more: 'What they are, and what to do, stands below.' }
-  if (n.neighbours.length === 0) return { tone: n.contacts.length > 0 ? 'warn' : 'calm', sign: n.contacts.length > 0 ? '!' : '○', text: `This node has no neighbour${n.overlay.joining ? ' yet: it tries to join' : ''}`, more: n.contacts.length > 0 ? `By ${n.contacts.slice(0, 3).map(plain).join(', ')}${n.contacts.length > 3 ? ', …' : ''}: is one of them up, and can this node reach it?` : 'Its configuration names no contact: it waits for others.' }
+  if (unled.length > 0) return tell(warn, `Nobody is suggested in ${unled.slice(0, 3).join(', ')}${unled.length > 3 ? ', …' : ''}`, `This node has ${near}.`)
+  if (n.troubles.length > 0) return tell(warn, n.troubles.length === 1 ? 'Something in the overlay is not as it should be' : `${n.troubles.length} things in the overlay are not as they should be`, 'What they are, and what to do, stands below.')
+  if (n.neighbours.length === 0) return tell(n.contacts.length > 0 ? warn : calm, `This node has no neighbour${n.overlay.joining ? ' yet: it tries to join' : ''}`, n.contacts.length > 0 ? `By ${n.contacts.slice(0, 3).map(plain).join(', ')}${n.contacts.length > 3 ? ', …' : ''}: is one of them up, and can this node reach it?` : 'Its configuration names no contact: it waits for others.')
   const leads = n.namespaces.map((one) => `${plain(one.leader ?? '')} in ${plain(one.namespace)}`)
-  return { tone: 'good', sign: '✓', text: `A leader is suggested in ${n.namespaces.length === 1 ? 'the one namespace' : `all ${n.namespaces.length} namespaces`}, and this node has ${near}`, more: `${leads.slice(0, 4).join(', ')}${leads.length > 4 ? ', …' : ''}. That is a hint: another node may name another one for a while.` }
+  return tell(good, `A leader is suggested in ${n.namespaces.length === 1 ? 'the one namespace' : `all ${n.namespaces.length} namespaces`}, and this node has ${near}`, `${leads.slice(0, 4).join(', ')}${leads.length > 4 ? ', …' : ''}. That is a hint: another node may name another one for a while.`)
 }
 
 export function Page() {

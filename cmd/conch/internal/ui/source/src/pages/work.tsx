@@ -1,5 +1,6 @@
 // What the pages of crons, jobs and dead letters have in common: what the node says of them, and in which words that is shown.
 import { link } from '../address'
+import { bad, calm, good, tell, warn } from '../model'
 import { now, serverNow } from '../store'
 import { Drawn, span } from '../text'
 import type { Said, Word } from './parts'
@@ -76,36 +77,36 @@ export interface Queues { as_of: string; held: boolean; restored_at: string | nu
 /** noDatabase is what a node says that has none. */
 export const noDatabase = (r: Reading<unknown>) => r.refused?.type.endsWith(':no-database') ?? false
 
-export const nowhere: Said = { tone: 'calm', sign: '○', text: 'This node uses no database', more: 'Crons and jobs are rows of a database: a node whose configuration has [database] url shows them.' }
+export const nowhere: Said = tell(calm, 'This node uses no database', 'Crons and jobs are rows of a database: a node whose configuration has [database] url shows them.')
 
 export const states: Record<JobState, Word> = {
-  dead: { tone: 'bad', sign: '✕', word: 'dead' },
-  taken: { tone: 'good', sign: '▸', word: 'at work' },
-  ready: { tone: 'calm', sign: '○', word: 'ready' },
-  waiting: { tone: 'calm', sign: '◷', word: 'waits for its lane' },
-  later: { tone: 'calm', sign: '◷', word: 'later' },
-  done: { tone: 'good', sign: '✓', word: 'done' },
-  cancelled: { tone: 'calm', sign: '–', word: 'cancelled' },
-  discarded: { tone: 'calm', sign: '–', word: 'discarded' },
+  dead: bad('dead'),
+  taken: good('at work', '▸'),
+  ready: calm('ready'),
+  waiting: calm('waits for its lane', '◷'),
+  later: calm('later', '◷'),
+  done: good('done'),
+  cancelled: calm('cancelled', '–'),
+  discarded: calm('discarded', '–'),
 }
 
 export const open: JobState[] = ['ready', 'taken', 'later', 'waiting', 'dead']
 
 const ends: Record<Ended, Word> = {
-  done: { tone: 'good', sign: '✓', word: 'done' },
-  failed: { tone: 'warn', sign: '!', word: 'failed, and is tried again' },
-  dead: { tone: 'bad', sign: '✕', word: 'failed for good' },
-  lost: { tone: 'warn', sign: '!', word: 'lost with its worker, and is tried again' },
-  released: { tone: 'calm', sign: '◷', word: 'given back by its worker' },
-  later: { tone: 'calm', sign: '◷', word: 'put off' },
-  cancelled: { tone: 'calm', sign: '–', word: 'cancelled' },
+  done: good('done'),
+  failed: warn('failed, and is tried again'),
+  dead: bad('failed for good'),
+  lost: warn('lost with its worker, and is tried again'),
+  released: calm('given back by its worker', '◷'),
+  later: calm('put off', '◷'),
+  cancelled: calm('cancelled', '–'),
 }
 
 /** endOf is how an attempt has ended; none: its job has not begun, or is at work. */
-export const endOf = (ended: Ended | undefined): Word => (ended ? ends[ended] : { tone: 'calm', sign: '▸', word: 'no attempt has ended yet' })
+export const endOf = (ended: Ended | undefined): Word => (ended ? ends[ended] : calm('no attempt has ended yet', '▸'))
 
 /** runOf is what became of a scheduled time. */
-export const runOf = (p: Past): Word => (p.outcome === 'skipped' ? { tone: 'warn', sign: '∅', word: `skipped, since job ${p.job} had not ended` } : endOf(p.ended))
+export const runOf = (p: Past): Word => (p.outcome === 'skipped' ? warn(`skipped, since job ${p.job} had not ended`, '∅') : endOf(p.ended))
 
 /** calls says what a job calls, in one line. */
 export const calls = (h: Handler) => h.job ?? (h.command ? h.command.map((w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`)).join(' ') : h.http ?? '')

@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./chunk-4fa665c03935.js";import"./chunk-e40d3ac876d0.js";import"./chunk-f2532bd0869c.js";import"./chunk-ad7f8ad370dc.js";import"./chunk-31fca40346a6.js";export{d as Older,a as Page,b as Rows,c as useOlder};
