@@ -97,3 +97,32 @@ func TestTrimIsBounded(t *testing.T) {
 		t.Errorf("it went on after ids, with so many jobs and gaps left: %s, want %s", says, want)
 	}
 }
+
+// F11: one step deletes so many rows of each kind and no more, however many are old, and the next steps delete the rest.
+func TestWhatOneStepMayDelete(t *testing.T) {
+	t.Parallel()
+	_, conn := opened(t)
+	run(t, conn, `SELECT conch.job_add('q', 'work') FROM generate_series(1, 3)`)
+	run(t, conn, `SELECT conch.job_cancel(j.job, 'no') FROM conch.job_ready j`)
+	run(t, conn, `UPDATE conch.jobs SET created_at = created_at - interval '90 days'; UPDATE conch.job_attempts SET ended = ended - interval '80 days'`)
+	run(t, conn, `INSERT INTO conch.job_operations (id, kind, ended_at) VALUES ('00000000-0000-0000-0000-000000000001', 'retry', now() - interval '80 days')`)
+	run(t, conn, `INSERT INTO conch.job_operated SELECT p.id, 100 + n FROM conch.job_operations p, generate_series(1, 3) n`)
+	run(t, conn, `INSERT INTO conch.crons (name, filed, newest, adopted, floor_at) VALUES ('a', true, 4, 4, now() - interval '50 days'), ('b', true, 1, 1, now() - interval '50 days')`)
+	run(t, conn, `INSERT INTO conch.cron_revisions (cron, n, definition, retired, since) SELECT c.id, n, '{}', false, now() - interval '70 days' FROM conch.crons c, generate_series(1, c.newest) n`)
+	run(t, conn, `INSERT INTO conch.cron_runs SELECT c.id, now() - make_interval(days => d), 'enqueued', 1, 1, 1, now() FROM conch.crons c, generate_series(61, 63) d`)
+	run(t, conn, `INSERT INTO conch.cron_gaps SELECT 1, now(), now(), 1, 'late', 1, now() - interval '60 days' FROM generate_series(1, 3)`)
+	for _, step := range []struct{ after, want string }{
+		{"0", "jobs 2, runs 2, others 4, most 2, next 2"}, // gaps and revisions, two of each; operations wait until all jobs are seen
+		{"2", "jobs 1, runs 2, others 4, most 2, next 0"}, // a gap, a revision, and two jobs of the operation
+		{"0", "jobs 0, runs 2, others 1, most 2, next 0"},
+		{"0", "jobs 0, runs 0, others 0, most 0, next 0"},
+	} {
+		got := scan[string](t, conn, `SELECT format('jobs %s, runs %s, others %s, most %s, next %s', ended, runs, others, gone, upto) FROM conch.schedule_trim(now() - interval '30 days', `+step.after+`, 2)`)
+		if got != step.want {
+			t.Errorf("a step after %s deletes %s, want %s", step.after, got, step.want)
+		}
+	}
+	if n := scan[int](t, conn, `SELECT (SELECT count(*) FROM conch.job_operations) + (SELECT count(*) FROM conch.cron_gaps) + (SELECT count(*) FROM conch.cron_revisions)`); n != 2 {
+		t.Errorf("%d rows are left, want the two revisions that are in force", n)
+	}
+}

@@ -3,12 +3,13 @@ package zone
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	cron "github.com/netresearch/go-cron"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // Schedule says when something is due. The zero value never is.
@@ -38,7 +39,7 @@ var parser = cron.MustNewParser(cron.SecondOptional | cron.Minute | cron.Hour | 
 var (
 	errReboot  = errors.New("@reboot: several nodes have no common start; leave it to each one's own cron")
 	errNever   = errors.New("this schedule is never due, since no month has such a day: correct the day or the month")
-	lastOfWeek = regexp.MustCompile(`(?i)\b([0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)L(,|$)`)
+	lastOfWeek = pattern.Of(`(?i)\b([0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)L(,|$)`)
 )
 
 // Parse reads a schedule. Its wall clock is that of a zone of the IANA database. Since is when it was made, from which
@@ -110,7 +111,7 @@ func parseCalendar(text string) (*cron.SpecSchedule, error) {
 	}
 	if fields := strings.Fields(text); len(fields) > 1 {
 		last := &fields[len(fields)-1]
-		*last = lastOfWeek.ReplaceAllString(*last, "$1#L$2")
+		*last = lastOfWeek().ReplaceAllString(*last, "$1#L$2")
 		text = strings.Join(fields, " ")
 	}
 	parsed, err := parser.Parse(text)
