@@ -38,10 +38,10 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 
 # Simulated worlds and pure machines have one goroutine and nothing to race with: by day they run without the race detector,
 # which makes them six to seventeen times slower; make nightly has them with it too.
-MACHINES := ./schedule/zone ./schedule/internal/core ./schedule/internal/worker ./alerts/internal/core ./alerts/internal/watch ./chain/internal/ancestry ./election/internal/core ./gossip/internal/hint ./internal/arch ./sequencer/internal/book ./sequencer/internal/coordinator ./sequencer/internal/core ./sequencer/internal/endorser ./sequencer/internal/ranking ./sequencer/internal/sender ./sequencer/internal/wire ./txlog/internal/courier \
+MACHINES := ./schedule/zone ./schedule/internal/core ./schedule/internal/worker ./alerts/internal/core ./alerts/internal/watch ./chain/internal/ancestry ./cmd/conch/internal/condition/... ./election/internal/core ./gossip/internal/hint ./internal/arch ./pending/internal/wearmodel ./sequencer/internal/book ./sequencer/internal/coordinator ./sequencer/internal/core ./sequencer/internal/endorser ./sequencer/internal/ranking ./sequencer/internal/sender ./sequencer/internal/wire ./txlog/internal/courier \
 	./sequencer/ledger ./sequencer/notes ./txlog/internal/follower ./txlog/internal/member ./txlog/quorum/internal/core ./txlog/quorum/internal/majority ./txlog/prolog/internal/... ./txlog/txlogtest
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
-BUBBLES  := ./chunksync ./gossip ./sequencer ./sequencer/sequencertest ./txlog/kv ./txlog/quorum ./txlog/quorum/disk
+BUBBLES  := ./chunksync ./gossip ./pending ./sequencer ./sequencer/sequencertest ./txlog/kv ./txlog/quorum ./txlog/quorum/disk
 # The dashboard is looked at in a browser, of which the race detector knows nothing.
 WORLDS   := ./internal/world ./internal/world/site ./internal/world/story ./alerts/internal/firehouse ./cmd/conch/internal/lab/sim/... ./election/internal/electorate ./gossip/internal/overlay ./gossip/internal/crowd ./schedule/internal/belfry ./sequencer/internal/committee ./cmd/conch/internal/lab ./cmd/conch/internal/ui \
 	./txlog/quorum/internal/logworld $(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))

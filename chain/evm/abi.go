@@ -6,16 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // ArgumentError says which argument of a call cannot be encoded, and why.
@@ -273,7 +272,7 @@ func (l leaf) read(raw json.RawMessage) (any, error) {
 }
 
 var (
-	wholeNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]{1,78}$`) })
+	wholeNumber = pattern.Of(`^-?[0-9]{1,78}$`)
 	exactBelow  = big.NewInt(1 << 53) // a larger number some programs round
 )
 

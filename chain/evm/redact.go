@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 const (
@@ -37,8 +39,8 @@ var redactions = sync.OnceValue(func() []redaction {
 })
 
 var (
-	longWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9_+/=-]{16,}`) })
-	number   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^\w^.<-])\d+(?:[.,]\d+)*`) })
+	longWord = pattern.Of(`[A-Za-z0-9_+/=-]{16,}`)
+	number   = pattern.Of(`(^|[^\w^.<-])\d+(?:[.,]\d+)*`)
 )
 
 // redact returns a text without the secrets, and without what may be one.

@@ -3,11 +3,12 @@ package evm
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // What the signature of a function may have at most.
@@ -39,15 +40,15 @@ func parseFunction(text string) (f argument, err error) {
 type signatureParser struct{ rest string }
 
 var (
-	firstWord = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*`)
-	firstSize = regexp.MustCompile(`^\[([1-9][0-9]{0,3})?\]`)
+	firstWord = pattern.Of(`^[A-Za-z_$][A-Za-z0-9_$]*`)
+	firstSize = pattern.Of(`^\[([1-9][0-9]{0,3})?\]`)
 )
 
 func (p *signatureParser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
 func (p *signatureParser) word() string {
 	p.space()
-	word := firstWord.FindString(p.rest)
+	word := firstWord().FindString(p.rest)
 	p.rest = p.rest[len(word):]
 	return word
 }
@@ -95,7 +96,7 @@ func (p *signatureParser) part(depth int) (one argument, err error) {
 		one.leaf, err = parseLeaf(word)
 	}
 	for err == nil && strings.HasPrefix(p.rest, "[") {
-		size := firstSize.FindStringSubmatch(p.rest)
+		size := firstSize().FindStringSubmatch(p.rest)
 		if depth++; size == nil || depth > mostNesting {
 			return one, fmt.Errorf("has %.20q: the size of an array is a number from 1 to %d, or empty, and there are at most %d in one another", p.rest, mostElements, mostNesting)
 		}
@@ -118,13 +119,13 @@ func (p *signatureParser) part(depth int) (one argument, err error) {
 
 var errTooDeep = fmt.Errorf("has more than %d tuples or arrays in one another", mostNesting)
 
-var sized = regexp.MustCompile(`^(uint|int|bytes)([1-9][0-9]{0,2})$`)
+var sized = pattern.Of(`^(uint|int|bytes)([1-9][0-9]{0,2})$`)
 
 // parseLeaf reads a type without parts.
 func parseLeaf(word string) (l leaf, err error) {
 	l.name = word
 	kind := word
-	if parts := sized.FindStringSubmatch(word); parts != nil {
+	if parts := sized().FindStringSubmatch(word); parts != nil {
 		l.size, _ = strconv.Atoi(parts[2])
 		switch kind = parts[1] + "256"; {
 		case parts[1] == "bytes" && l.size <= wordSize:

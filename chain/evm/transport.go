@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // keptBody is how much of a response's body is kept.
@@ -63,13 +64,13 @@ func (t noter) RoundTrip(request *http.Request) (*http.Response, error) {
 	case isAnothers(body, request):
 		return nil, errors.New("the answer is that to another request: a cache or proxy before the node may mix them up")
 	}
-	response.Body = io.NopCloser(bytes.NewReader(nullError.ReplaceAll(body, []byte(`"_null":null`))))
+	response.Body = io.NopCloser(bytes.NewReader(nullError().ReplaceAll(body, []byte(`"_null":null`))))
 	return response, nil
 }
 
 // nullError is what some servers send beside a result, as JSON-RPC 1.0 has it, and go-ethereum's client takes for an error. Under
 // another name nobody reads it. In a string its quotes would have a backslash before them.
-var nullError = regexp.MustCompile(`"error"\s*:\s*null`)
+var nullError = pattern.Of(`"error"\s*:\s*null`)
 
 // isAnothers reports whether the answer to a single call is that to another one, as a cache may give it: go-ethereum's client
 // compares the IDs of a batch alone. A long answer is not looked at; what is in it has a hash or a number of its own.

@@ -2,8 +2,9 @@ package pgmint
 
 import (
 	"io/fs"
-	"regexp"
 	"strings"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // TriggerSQL returns the statement, on one line, that restores a missing or disabled trigger of
@@ -12,7 +13,7 @@ func TriggerSQL(name string) (sql string) {
 	names, _ := fs.Glob(Tables.Files, "*.up.sql") // in order; the files are embedded
 	for _, file := range names {
 		text, _ := fs.ReadFile(Tables.Files, file)
-		for _, f := range triggerText.FindAllStringSubmatch(string(text), -1) {
+		for _, f := range triggerText().FindAllStringSubmatch(string(text), -1) {
 			if f[1] == name {
 				sql = "CREATE OR REPLACE TRIGGER " + strings.Join(strings.Fields(f[1]+f[2]), " ")
 			}
@@ -21,4 +22,4 @@ func TriggerSQL(name string) (sql string) {
 	return sql
 }
 
-var triggerText = regexp.MustCompile(`(?m)^CREATE (?:OR REPLACE )?TRIGGER (\w+)([^;]*;)`)
+var triggerText = pattern.Of(`(?m)^CREATE (?:OR REPLACE )?TRIGGER (\w+)([^;]*;)`)

@@ -65,6 +65,14 @@ func houseRules() []wall {
 			},
 		},
 		{
+			name: "patterns are compiled when they are needed", check: checkPatterns,
+			why: "every process of conch would fill 2 to 60 kB for each pattern that is linked: internal/pattern compiles it at its first use",
+			breaches: []breach{
+				{"a variable", sources(file{"pending/x.go", "package pending\n\nimport \"regexp\"\n\nvar x = regexp.MustCompile(`a`)\n"}), "pending/x.go:5 compiles"},
+				{"in a list", sources(file{"pending/x.go", "package pending\n\nimport \"regexp\"\n\nvar x = []any{regexp.MustCompile(`a`)}\n"}), "pending/x.go:5 compiles"},
+			},
+		},
+		{
 			name: "a test is a bubble or on Postgres", check: checkBubbles,
 			why: "the time of a synctest bubble stands still while a goroutine waits for a socket",
 			breaches: []breach{{"both", sources(file{
@@ -153,6 +161,35 @@ func checkSleeps(h house) (complaints []string) {
 			}
 			return true
 		})
+	}
+	return complaints
+}
+
+// checkPatterns finds patterns that are compiled before main. The laboratory is another program, and examples import nothing internal.
+func checkPatterns(h house) (complaints []string) {
+	for _, f := range h.files {
+		folder := "./" + path.Dir(f.path)
+		if !strings.HasSuffix(f.path, ".go") || strings.HasSuffix(f.path, "_test.go") || !strings.Contains(f.text, "regexp") ||
+			isTestRoom(folder) || insideAny(folder, []string{lab, "./examples", "./bench"}) {
+			continue
+		}
+		fset, parsed, err := f.parse()
+		if err != nil {
+			continue
+		}
+		library := localName(parsed, "regexp")
+		for _, decl := range parsed.Decls {
+			if _, is := decl.(*ast.GenDecl); !is {
+				continue
+			}
+			ast.Inspect(decl, func(node ast.Node) bool {
+				if s, ok := node.(*ast.SelectorExpr); ok && s.Sel.Name == "MustCompile" && isIdent(s.X, library) {
+					complaints = append(complaints, fmt.Sprintf("%s:%d compiles a pattern before main", f.path, fset.Position(s.Pos()).Line))
+				}
+				_, later := node.(*ast.FuncLit)
+				return !later
+			})
+		}
 	}
 	return complaints
 }

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // lookPatience limits the search for the locks that held something up.
@@ -45,7 +46,7 @@ func (l TableLock) String() string {
 	}
 	query := "this role may not see its statement"
 	if l.Query != "" {
-		query = "statement: " + oneLine(literal.ReplaceAllString(l.Query, "…"))
+		query = "statement: " + oneLine(literal().ReplaceAllString(l.Query, "…"))
 	}
 	name, does, end := cmp.Or(oneLine(l.App), "unnamed"), "holds", "pg_terminate_backend"
 	if l.Waits {
@@ -55,7 +56,7 @@ func (l TableLock) String() string {
 }
 
 // literal is all of a statement from its first literal on, which may be a secret.
-var literal = regexp.MustCompile(`(?s)('|\$\w*\$).*`)
+var literal = pattern.Of(`(?s)('|\$\w*\$).*`)
 
 // oneLine makes the text of others harmless and short.
 func oneLine(text string) string {

@@ -2,10 +2,11 @@ package pg
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 const encode = "the password in the URL, or another part of it, has a character, such as / or #, that must be percent-encoded: " +
@@ -14,7 +15,7 @@ const encode = "the password in the URL, or another part of it, has a character,
 // ambiguous says what makes a URL mean something else than its author meant: part of the password would be
 // taken for a host, a port or a database, and these are shown.
 func ambiguous(url string) string {
-	switch found := parts.FindStringSubmatch(url); {
+	switch found := parts().FindStringSubmatch(url); {
 	case found == nil:
 		return ""
 	case strings.Contains(found[2], "@"):
@@ -53,11 +54,11 @@ func parseReason(err error) string {
 const example = "postgres://user@host:5432/database"
 
 // parts finds the scheme of a URL, its hosts after the first @ that stands before a slash, and its path.
-var parts = regexp.MustCompile(`^([a-z][a-z0-9+:]*)://(?:[^@/]*@)?([^/?]*)([^?]*)`)
+var parts = pattern.Of(`^([a-z][a-z0-9+:]*)://(?:[^@/]*@)?([^/?]*)([^?]*)`)
 
 // foreign returns the scheme of a URL that is not PostgreSQL's. It contains no password.
 func foreign(url string) string {
-	found := parts.FindStringSubmatch(url)
+	found := parts().FindStringSubmatch(url)
 	if found == nil || found[1] == "postgres" || found[1] == "postgresql" {
 		return ""
 	}

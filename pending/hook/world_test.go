@@ -5,23 +5,20 @@ import (
 	"container/heap"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/pending"
 )
 
 // worlds is how many are lived in a test.
 func worlds() uint64 {
-	switch {
-	case os.Getenv("CONCH_NIGHTLY") != "":
-		return 20000
-	case testing.Short():
-		return 100
+	if runtest.Whole() {
+		return runtest.ByDay[uint64](500, 20000)
 	}
-	return 500
+	return 100
 }
 
 // C4.3, C4.4, C4.6: leaders die between a POST and its note, turns lose their answers, events become visible late, and receivers hang, refuse

@@ -8,11 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"regexp"
-	"sync"
 	"time"
 
 	"github.com/conchhq/conch/internal/faults"
+	"github.com/conchhq/conch/internal/pattern"
 	"github.com/conchhq/conch/internal/stamp"
 )
 
@@ -48,7 +47,7 @@ type Peer struct {
 	CA   string // file of the certificates of its CA, instead of Config.CA
 }
 
-var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
+var validName = pattern.Of(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 const nameRule = "a name has 1 to 64 letters, digits, dots, dashes and underscores, and begins with a letter or a digit"
 

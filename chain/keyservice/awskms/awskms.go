@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 
 	"github.com/conchhq/conch/chain/keyservice"
 	"github.com/conchhq/conch/chain/keyservice/internal/rest"
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // Config says which key, and with which credentials signatures are asked for. Key and Credentials are required; FromEnvironment makes one.
@@ -33,10 +32,8 @@ type Config struct {
 }
 
 var (
-	keyForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(arn:[a-z0-9-]+:kms:[a-z0-9-]+:[0-9]{12}:(key/[a-zA-Z0-9-]+|alias/[a-zA-Z0-9/_-]+)|alias/[a-zA-Z0-9/_-]+|(mrk-)?[0-9a-f-]{32,36})$`)
-	})
-	regionForm = regexp.MustCompile(`^[a-z0-9-]+$`)
+	keyForm    = pattern.Of(`^(arn:[a-z0-9-]+:kms:[a-z0-9-]+:[0-9]{12}:(key/[a-zA-Z0-9-]+|alias/[a-zA-Z0-9/_-]+)|alias/[a-zA-Z0-9/_-]+|(mrk-)?[0-9a-f-]{32,36})$`)
+	regionForm = pattern.Of(`^[a-z0-9-]+$`)
 )
 
 // ParseKey returns an error unless the text names a key of AWS KMS.
@@ -75,7 +72,7 @@ func Open(c Config) (*Service, error) {
 	switch {
 	case c.Region == "":
 		return nil, errors.New("the region of " + c.Key + " is not known: set AWS_REGION, or name the key by its ARN")
-	case !regionForm.MatchString(c.Region):
+	case !regionForm().MatchString(c.Region):
 		return nil, errors.New("the region of " + c.Key + " is none, such as eu-central-1: correct AWS_REGION")
 	case c.Credentials == nil:
 		return nil, errors.New("nobody has credentials for " + c.Key)

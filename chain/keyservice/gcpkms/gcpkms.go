@@ -7,13 +7,13 @@ import (
 	"errors"
 	"hash/crc32"
 	"net/http"
-	"regexp"
 	"strconv"
 
 	"golang.org/x/oauth2"
 
 	"github.com/conchhq/conch/chain/keyservice"
 	"github.com/conchhq/conch/chain/keyservice/internal/rest"
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 const (
@@ -33,11 +33,11 @@ func FromEnvironment(key string, getenv func(string) string) Config {
 	return Config{Key: key, Endpoint: getenv("CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDKMS")}
 }
 
-var keyForm = regexp.MustCompile(`^projects/[A-Za-z0-9.:_-]+/locations/[A-Za-z0-9-]+/keyRings/[A-Za-z0-9_-]+/cryptoKeys/[A-Za-z0-9_-]+/cryptoKeyVersions/[0-9]+$`)
+var keyForm = pattern.Of(`^projects/[A-Za-z0-9.:_-]+/locations/[A-Za-z0-9-]+/keyRings/[A-Za-z0-9_-]+/cryptoKeys/[A-Za-z0-9_-]+/cryptoKeyVersions/[0-9]+$`)
 
 // ParseKey returns an error unless the text is the resource name of a version of a key: a new version is a new account.
 func ParseKey(key string) error {
-	if !keyForm.MatchString(key) {
+	if !keyForm().MatchString(key) {
 		return errors.New("name a version of a key, such as gcpkms:projects/shop/locations/europe-west1/keyRings/payouts/cryptoKeys/hot/cryptoKeyVersions/1")
 	}
 	return nil

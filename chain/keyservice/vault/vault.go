@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/conchhq/conch/chain/keyservice"
 	"github.com/conchhq/conch/chain/keyservice/internal/rest"
+	"github.com/conchhq/conch/internal/pattern"
 	"github.com/conchhq/conch/internal/secretfile"
 )
 
@@ -47,13 +47,13 @@ func FromEnvironment(key string, getenv func(string) string) Config {
 }
 
 var (
-	keyForm = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
-	dots    = regexp.MustCompile(`(^|/)\.\.?(/|$)`)
+	keyForm = pattern.Of(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
+	dots    = pattern.Of(`(^|/)\.\.?(/|$)`)
 )
 
 // ParseKey returns an error unless the text is a mount and a name.
 func ParseKey(key string) error {
-	if !keyForm.MatchString(key) || dots.MatchString(key) {
+	if !keyForm().MatchString(key) || dots().MatchString(key) {
 		return errors.New("name a mount and a key in it, such as vault:transit/payouts")
 	}
 	return nil

@@ -6,9 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 type step struct {
@@ -20,7 +21,7 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%04d_%s", s.version, s.name) }
 
-var fileName = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.(up|down)\.sql$`)
+var fileName = pattern.Of(`^(\d{4})_([a-z0-9_]+)\.(up|down)\.sql$`)
 
 // Folder returns the migrations that a package embeds from its folder migrations.
 func Folder(embedded embed.FS) fs.FS {
@@ -40,7 +41,7 @@ func load(fsys fs.FS) ([]step, error) {
 	}
 	byVersion := make(map[int]*step)
 	for _, path := range paths {
-		parts := fileName.FindStringSubmatch(path)
+		parts := fileName().FindStringSubmatch(path)
 		if parts == nil {
 			return nil, fmt.Errorf("%s is no migration: it should be called like 0001_name.up.sql", path)
 		}

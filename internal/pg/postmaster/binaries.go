@@ -6,10 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // BinEnv names the folder that holds initdb and postgres, and overrides every other place.
@@ -60,8 +61,8 @@ func Binaries(ctx context.Context) (string, error) {
 	return "", ErrNoBinaries
 }
 
-func highest(pattern string) string {
-	dirs, _ := filepath.Glob(pattern) // only a malformed pattern is an error
+func highest(glob string) string {
+	dirs, _ := filepath.Glob(glob) // only a malformed one is an error
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !holdsServer(dir) })
 	if len(dirs) == 0 {
 		return ""
@@ -69,12 +70,12 @@ func highest(pattern string) string {
 	return slices.MaxFunc(dirs, func(a, b string) int { return slices.Compare(versionOf(a), versionOf(b)) })
 }
 
-var digits = regexp.MustCompile(`\d+`)
+var digits = pattern.Of(`\d+`)
 
 // versionOf returns the numbers in a path, so that 9.6 < 14 < 15.
 func versionOf(dir string) []int {
 	var numbers []int
-	for _, word := range digits.FindAllString(dir, -1) {
+	for _, word := range digits().FindAllString(dir, -1) {
 		n, _ := strconv.Atoi(word)
 		numbers = append(numbers, n)
 	}

@@ -4,10 +4,11 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // Env names the rule that a patched program leaves out.
@@ -68,7 +69,7 @@ var patches = sync.OnceValues(func() ([]patch, error) {
 	return all, nil
 })
 
-var withouts = regexp.MustCompile(`without\("([^"]*)"\)`)
+var withouts = pattern.Of(`without\("([^"]*)"\)`)
 
 // parse reads a diff.
 func parse(name, text string) (all []patch, err error) {
@@ -77,7 +78,7 @@ func parse(name, text string) (all []patch, err error) {
 		if p == nil {
 			return nil
 		}
-		for _, found := range withouts.FindAllStringSubmatch(p.new, -1) {
+		for _, found := range withouts().FindAllStringSubmatch(p.new, -1) {
 			p.rules = append(p.rules, found[1])
 		}
 		if len(p.rules) == 0 || p.old == "" {

@@ -87,16 +87,13 @@ type note struct {
 
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
-	m := &Machine{cfg: c.withDefaults(), table: shared, head: c.Load.Final}
+	m := &Machine{cfg: c.withDefaults(), table: shared(), head: c.Load.Final}
 	m.height.Note(c.Load.Final)
 	m.stores = binary.BigEndian.Uint64(c.Incarnation[:]) >> 1 // a late Stored of an earlier start means none of this one (Q19)
 	m.holds = c.Load.Head + c.Contract.Depth + c.Contract.Life
 	m.loaded = len(c.Load.Intents) == 0
 	return m
 }
-
-// shared is the table of all machines; nothing writes to it.
-var shared = newTable()
 
 // Idle reports whether no intent is open. An idle machine sends nothing and needs no Tick (I9).
 func (m *Machine) Idle() bool { return m.loaded && m.work == nil }

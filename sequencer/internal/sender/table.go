@@ -1,6 +1,8 @@
 package sender
 
 import (
+	"sync"
+
 	"github.com/conchhq/conch/sequencer/internal/wire"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
@@ -81,6 +83,9 @@ const (
 	givenUp     = "it is given up"
 	not         = "it is in another state"
 )
+
+// shared is the table of all machines; nothing writes to it. It takes 30 kB, and not in a process without a contract.
+var shared = sync.OnceValue(newTable)
 
 // newTable returns the state table.
 func newTable() *stateTable {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/nearest"
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // failure marks an error of a command that was called correctly, and has its exit code. Any other error
@@ -77,14 +77,14 @@ func explained(_ []string, a slog.Attr) slog.Attr {
 }
 
 // packages are those whose errors begin with their name, for programs that use them.
-var packages = regexp.MustCompile(`^(election|fence|gossip|mtls|pending|pgmint|pgops|pgstore|sim): `)
+var packages = pattern.Of(`^(election|fence|gossip|mtls|pending|pgmint|pgops|pgstore|sim): `)
 
 // Sentence puts a text on one line, without the package names that begin its lines.
 func Sentence(text string) string {
 	var parts []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
-			parts = append(parts, packages.ReplaceAllString(line, ""))
+			parts = append(parts, packages().ReplaceAllString(line, ""))
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -3,16 +3,16 @@ package condition
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/conchhq/conch/cmd/conch/internal/receiver/annotation"
 	"github.com/conchhq/conch/internal/nearest"
+	"github.com/conchhq/conch/internal/pattern"
 )
 
-var labelUsed = regexp.MustCompile(`(?:\$labels|\.Labels)\.([A-Za-z_]\w*)`)
+var labelUsed = pattern.Of(`(?:\$labels|\.Labels)\.([A-Za-z_]\w*)`)
 
 // CheckAnnotation finds what would keep an annotation from being written, and labels in it that no member has.
 func CheckAnnotation(text string, labels []string) error {
@@ -29,7 +29,7 @@ func CheckAnnotation(text string, labels []string) error {
 	if _, err := annotation.Expand(text, some, 1, time.Unix(0, 0)); err != nil {
 		return err
 	}
-	for _, used := range labelUsed.FindAllStringSubmatch(text, -1) {
+	for _, used := range labelUsed().FindAllStringSubmatch(text, -1) {
 		if slices.Contains(labels, used[1]) || slices.Contains(scraped, used[1]) {
 			continue
 		}

@@ -2,9 +2,10 @@ package doctor
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // replication says what the database's replication means for the guarantees.
@@ -47,11 +48,11 @@ func replication(f Facts) []Finding {
 	return ok(fmt.Sprintf("synchronous, %d standbys confirm every commit: guarantees hold across a failover to one of them; without all of them nobody leads", synced))
 }
 
-var listed = regexp.MustCompile(`(?i)^\s*(?:any\s+|first\s+)?(\d+)\s*\(`)
+var listed = pattern.Of(`(?i)^\s*(?:any\s+|first\s+)?(\d+)\s*\(`)
 
 // confirmations returns how many standbys a commit waits for; a plain list means one.
 func confirmations(names string) int {
-	if found := listed.FindStringSubmatch(names); found != nil {
+	if found := listed().FindStringSubmatch(names); found != nil {
 		n, _ := strconv.Atoi(found[1])
 		return n
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/conchhq/conch/alerts"
+	"github.com/conchhq/conch/internal/pattern"
 	"github.com/conchhq/conch/internal/secretfile"
 	"github.com/conchhq/conch/internal/webhook"
 )
@@ -147,7 +147,7 @@ func (r *Receiver) judge(o outcome) (alerts.Answer, error) {
 }
 
 // address is one of anybody in what others say.
-var address = regexp.MustCompile(`(?i)\bhttps?:\\?/\\?/[^\s"'<>]*`)
+var address = pattern.Of(`(?i)\bhttps?:\\?/\\?/[^\s"'<>]*`)
 
 // clean returns what others say without secrets and addresses and on one line, and cuts it only then: half a secret would not be found.
 // More says that its end was cut off: what of a secret may stand there is left out.
@@ -155,7 +155,7 @@ func (r *Receiver) clean(text string, more bool) string {
 	if text = r.hidden.hide(text); more {
 		text = text[:max(0, len(text)-r.hidden.longest())]
 	}
-	text = address.ReplaceAllString(strings.TrimSpace(text), hiddenWord)
+	text = address().ReplaceAllString(strings.TrimSpace(text), hiddenWord)
 	return cut(draw(text), mostWords)
 }
 

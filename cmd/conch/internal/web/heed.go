@@ -3,9 +3,10 @@ package web
 import (
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // keyHeader is the header by which a client names what it asks for, so that a repeated request is carried out once.
@@ -68,7 +69,7 @@ func Key(r *http.Request, field string, key *string) error {
 func headerKey(value string) (string, error) {
 	key, quoted := value, strings.HasPrefix(value, `"`)
 	if quoted {
-		if !oneString.MatchString(value) {
+		if !oneString().MatchString(value) {
 			return "", badKey(`begins with a quotation mark and is not one text in quotes: write "…", with \ before each " and \ in it, and nothing after it`)
 		}
 		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(value[1 : len(value)-1])
@@ -86,7 +87,7 @@ func headerKey(value string) (string, error) {
 	return key, nil
 }
 
-var oneString = regexp.MustCompile(`(?s)^"([^"\\]|\\["\\])*"$`)
+var oneString = pattern.Of(`(?s)^"([^"\\]|\\["\\])*"$`)
 
 func badKey(format string, args ...any) *Problem {
 	return Failf(http.StatusBadRequest, "the header "+keyHeader+" "+format, args...).Named("bad-key", "Key not understood").About(keyHeader)

@@ -9,10 +9,11 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // CheckListen returns an error with a remedy unless the API may be served at addr: on loopback
@@ -65,14 +66,14 @@ func CheckAddress(key, addr string) error {
 	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
 		return fmt.Errorf("%s = %q has no port: %q is not a number from 0 to 65535", key, addr, port)
 	}
-	if _, err := netip.ParseAddr(host); err != nil && fourNumbers.MatchString(host) {
+	if _, err := netip.ParseAddr(host); err != nil && fourNumbers().MatchString(host) {
 		return fmt.Errorf("%s = %q has no host: %q is not an IP address", key, addr, host)
 	}
 	return nil
 }
 
 // fourNumbers matches a host that is meant as an IPv4 address.
-var fourNumbers = regexp.MustCompile(`^\d+(\.\d+){3}$`)
+var fourNumbers = pattern.Of(`^\d+(\.\d+){3}$`)
 
 // socketPath returns the path of a Unix socket: of unix:/path, an absolute path or @abstract.
 func socketPath(addr string) (path string, ok bool) {

@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	prometheus "github.com/prometheus/prometheus/template"
 	"github.com/prometheus/prometheus/util/strutil"
+
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 const (
@@ -36,8 +38,8 @@ var (
 	errWide = errors.New("a width or a precision is below 1000 and stands in the format")
 	errLoop = errors.New("an annotation has no range, and no template in it: it is about one member")
 
-	wide  = regexp.MustCompile(`%[-+# 0-9.\[\]]*(?:[0-9]{4}|\*)`)
-	place = regexp.MustCompile(`^.*template: annotation:(\d+)(?::\d+)?: (?:executing "annotation" at )?`)
+	wide  = pattern.Of(`%[-+# 0-9.\[\]]*(?:[0-9]{4}|\*)`)
+	place = pattern.Of(`^.*template: annotation:(\d+)(?::\d+)?: (?:executing "annotation" at )?`)
 )
 
 // Expand writes a template for a member with these labels and this value. The error says what is wrong with the template.
@@ -54,7 +56,7 @@ func Expand(text string, labels map[string]string, value float64, now time.Time)
 	e.Funcs(bounded())
 	said, err := e.Expand()
 	if err != nil {
-		return "", errors.New(place.ReplaceAllString(err.Error(), "line $1: "))
+		return "", errors.New(place().ReplaceAllString(err.Error(), "line $1: "))
 	}
 	return cut(said), nil
 }
@@ -68,13 +70,13 @@ func bounded() template.FuncMap {
 		"js":       func(of ...any) string { return cut(template.JSEscaper(of...)) },
 		"urlquery": func(of ...any) string { return cut(template.URLQueryEscaper(of...)) },
 		"printf": func(format string, of ...any) (string, error) {
-			if wide.MatchString(format) {
+			if wide().MatchString(format) {
 				return "", errWide
 			}
 			return cut(fmt.Sprintf(format, of...)), nil
 		},
-		"reReplaceAll": func(pattern, repl, text string) (string, error) {
-			re, err := regexp.Compile(pattern)
+		"reReplaceAll": func(expression, repl, text string) (string, error) {
+			re, err := regexp.Compile(expression)
 			if err == nil && len(text)*len(repl) > mostGrown {
 				err = errLong
 			}

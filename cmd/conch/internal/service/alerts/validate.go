@@ -3,7 +3,6 @@ package alerts
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/condition"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/internal/nearest"
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // The bounds of [alerting] interval, and the scopes above which a minute is enough work.
@@ -25,7 +25,7 @@ const (
 const mostName = 100
 
 // label is a name that a label may have.
-var label = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+var label = pattern.Of(`^[A-Za-z_]\w*$`)
 
 // Validate implements config.Section.
 func (s *Section) Validate(d *config.Decoder, c config.Config) {
@@ -162,14 +162,14 @@ func (s *Section) judgeSettings(a Alert, add adder) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Labels)) {
 		switch text := a.Labels[key]; {
-		case !label.MatchString(key) || strings.HasPrefix(key, "__") || key == "alertname" || key == "severity":
+		case !label().MatchString(key) || strings.HasPrefix(key, "__") || key == "alertname" || key == "severity":
 			add(false, "labels."+key, "no label can have this name")
 		case strings.Contains(text, "{{"):
 			add(false, "labels."+key, "a label is a plain text, since it is part of what an alert is: a template belongs into annotations")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Annotations)) {
-		if !label.MatchString(key) {
+		if !label().MatchString(key) {
 			add(false, "annotations."+key, "no annotation can have this name")
 		}
 	}

@@ -7,14 +7,13 @@ import (
 	"log/slog"
 	"math/big"
 	"net/http"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/internal/pattern"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -157,7 +156,7 @@ func (b requestBody) parse() (pending.Intent, error) {
 	return out, web.CheckKey(b.Key)
 }
 
-var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,78}$`) })
+var decimal = pattern.Of(`^[0-9]{1,78}$`)
 
 func notAccepted(err error) error {
 	if field, ok := errors.AsType[*web.FieldError](err); ok {

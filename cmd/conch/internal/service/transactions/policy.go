@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"regexp"
 	"strings"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/internal/faults"
+	"github.com/conchhq/conch/internal/pattern"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -114,14 +114,14 @@ func readPolicy(from io.Reader) (p Policy, err error) {
 	return p, nil
 }
 
-var chainID = regexp.MustCompile(`^` + KindEVM + `:[1-9][0-9]*$`)
+var chainID = pattern.Of(`^` + KindEVM + `:[1-9][0-9]*$`)
 
 // rules lists every fault of a policy, or returns what to judge by.
 func (p Policy) rules() (*rules, error) {
 	f := &faults.List{}
 	r := &rules{Policy: p, receivers: map[chain.Account]functions{}, coins: map[chain.Account]coin{}}
 	f.Add(p.Token == "" || strings.ContainsAny(p.Token, " \t\r\n") || len(p.Token) > 64, "token is %q, and names no token: it is the word before one in token_file, or operate if there is none", p.Token)
-	f.Add(!chainID.MatchString(p.Chain), "chain is %q, and no chain's id, such as evm:1", p.Chain)
+	f.Add(!chainID().MatchString(p.Chain), "chain is %q, and no chain's id, such as evm:1", p.Chain)
 	f.Add(len(p.Accounts) == 0, "accounts is missing: without one nothing may be sent")
 	r.accounts = readAddresses(f, "accounts", p.Accounts)
 	for i, one := range p.Receivers {
