@@ -86,7 +86,8 @@ type Description struct {
 	MaxPending int
 	// BlockGas is the most gas one transaction may spend; 0 if there is no limit.
 	BlockGas uint64
-	// MinRaise is by how many percent a replacement has to outbid the attempt it replaces.
+	// MinRaise is by how many percent a replacement has to outbid the attempt it replaces; 0: the chain has another measure, such as
+	// a priority, which its driver knows.
 	MinRaise int
 	// Depth is how many blocks below the head a block is final; 0 if the chain names it.
 	Depth uint64

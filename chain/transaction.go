@@ -33,8 +33,8 @@ type Draft struct {
 	Call    Call
 	// Filler replaces the call, with its Gas, by the cheapest one that uses the slot.
 	Filler bool
-	// Above is the fee of the dearest attempt for the slot so far, sent or not. The new
-	// attempt pays at least MinRaise percent more. The zero Fee means no earlier attempt.
+	// Above is the fee of the dearest attempt for the slot so far, sent or not. The new attempt outbids it, by MinRaise
+	// percent or in the chain's own measure. The zero Fee means no earlier attempt.
 	Above Fee
 	// Most is the highest fee allowed; the zero Fee allows any.
 	Most  Fee

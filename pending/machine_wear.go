@@ -138,6 +138,9 @@ func (s *slot) wantsRenewal() bool {
 
 // mayRenew reports whether the last attempt of a slot is to be signed anew now, if it is outworn.
 func (a *account) mayRenew(s *slot) bool {
+	if a.head.Hash == "" {
+		return false // before the first head nothing says how long ago that was
+	}
 	name, stays := a.versionNow()
 	last := &s.renewed
 	last.at, s.saidAt = min(last.at, a.head.Number), min(s.saidAt, a.head.Number) // after a rewind they may lie above the head

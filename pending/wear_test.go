@@ -282,6 +282,36 @@ func TestWhatIsBannedIsSignedAnew(t *testing.T) {
 	})
 }
 
+// Z4, S20: once in half an era, also while leaders change: one that begins knows from what is stored when it was signed anew last.
+func TestANewLeaderSignsNothingAnewAtOnce(t *testing.T) {
+	inWearing(t, func(w *wearing) {
+		bans := func(blocks int) {
+			for range blocks {
+				for _, a := range w.signed(0) {
+					w.node.Ban(a.Hash)
+				}
+				w.mine(1)
+			}
+		}
+		w.mine(3)
+		w.accept(1)
+		bans(era / 8)
+		for range 3 {
+			w.lead()
+			bans(era / 8)
+			if got := len(w.signed(0)); got != 2 {
+				t.Fatalf("%d attempts, want 2: one more at most in half an era, and %d leaders", got, w.epoch)
+			}
+		}
+		bans(era / 4)
+		if got := len(w.signed(0)); got != 3 {
+			t.Errorf("%d attempts after more than half an era, want 3", got)
+		}
+		w.mine(era)
+		w.wantDone()
+	})
+}
+
 // A signature that comes out the same again is not stored as another attempt, and not asked for with each block.
 func TestASignatureThatComesOutTheSame(t *testing.T) {
 	inWearing(t, func(w *wearing) {

@@ -349,6 +349,9 @@ func (w *world) heal(ctx context.Context) {
 		l.Delay(0)
 	}
 	w.forget.Store(false)
+	if w.lives { // an account that is to be reaped gives away what it has in the next block
+		w.wait(time.Second)
+	}
 	w.node.Fund(w.from, 60*dear)
 	if w.rand.IntN(2) == 0 || w.leaders[len(w.leaders)-1].killed.Load() {
 		w.promote(ctx)

@@ -18,6 +18,11 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 			"follower/always-serve": "TestParkedNodesServe",
 		},
 		"txlog/quorum/internal/majority": {"no-forward": "TestNoForward"},
+		"pending": {
+			"no-pad": "TestLivingWorlds", "life-at-once": "TestLivingWorlds", "forget-landed": "TestLivingWorlds", "immortal": "TestLivingWorlds",
+			"new-nonce-on-expiry": "TestWearingWorlds", "new-nonce-on-upgrade": "TestWearingWorlds", "bad-proof-rejects": "TestWearingWorlds",
+			"final-by-number": "TestWearingWorlds",
+		},
 		"txlog/prolog": {
 			"snapshot-iterators": "TestTheTrap", "clause-is-itself": "TestACallSeesTheClausesOfItsBeginning", "seen-stays": "TestACallSeesTheClausesOfItsBeginning",
 			"view-stays": "TestAQueryHasItsTime", "name-not-place": "TestADiffNamesClauses", "no-world": "TestThereIsNoWorld", "cut-through": "TestACutGoesThrough",

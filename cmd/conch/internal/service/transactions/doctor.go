@@ -21,6 +21,7 @@ type endpoint struct {
 	vague bool   // nothing says which of its blocks are final
 
 	unsupported bool // nothing can be signed for it
+	lives       bool // accounts there may cease to exist, and begin anew
 }
 
 // paying has the facts about an account.
@@ -29,6 +30,7 @@ type paying struct {
 	fault   string   // why nothing can be signed for it; empty: it can
 	balance *big.Int // nil if unknown
 	claimed string   // its scope in the database; empty if there is none yet, or unknown
+	lives   bool     // it may cease to exist, and begin anew
 }
 
 // judge makes all checks of what there is. A standalone node claims no account, since it has no election.
@@ -75,9 +77,13 @@ func judgeChains(chains []endpoint) (found []doctor.Finding) {
 	return found
 }
 
-// judgeKeys finds accounts that nothing can be signed for.
+// judgeKeys finds accounts that nothing can be signed for, or is signed for.
 func judgeKeys(accounts []paying) (found []doctor.Finding) {
 	for _, a := range accounts {
+		if a.lives && a.SharedKey {
+			found = append(found, doctor.Failure(fmt.Sprintf("account %q has shared_key, and on chain %q an account may cease to exist and begin anew", a.Name, a.Chain.Name),
+				"take shared_key out, and let nobody else send with the key: old transactions could be carried out once more, so a node sends none"))
+		}
 		if a.fault != "" {
 			found = append(found, doctor.Failure(fmt.Sprintf("account %q: %s", a.Name, a.fault), "correct the keystore, its password_file or the signer: a node does not start without a key, and signs nothing while a signer does not answer"))
 		}

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +34,8 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	var asking sync.WaitGroup
 	for i, one := range chains {
 		asking.Go(func() {
-			if _, err := describe(ctx, one); err != nil {
+			d, err := describe(ctx, one)
+			if chains[i].lives = d.Lives; err != nil {
 				chains[i].fault, chains[i].other, chains[i].vague = err.Error(), errors.Is(err, chain.ErrForeign), errors.Is(err, chain.ErrFinality)
 				chains[i].unsupported = errors.Is(err, chain.ErrUnsupported)
 			}
@@ -51,6 +53,9 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 		})
 	}
 	asking.Wait()
+	for i, a := range accounts {
+		accounts[i].lives = slices.ContainsFunc(chains, func(c endpoint) bool { return c.Name == a.Chain.Name && c.lives })
+	}
 	return append(judge(c, chains, accounts), judgeWebhooks(section.webhooks, told)...)
 }
 

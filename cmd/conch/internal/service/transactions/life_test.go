@@ -2,8 +2,14 @@ package transactions
 
 import (
 	"context"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -39,3 +45,17 @@ var lifeAnswers = []exchange{
 }
 
 const toLife = "/v1/accounts/payer/life"
+
+// Z6: a doctor finds a key that others have too, where an account can cease to exist, before a node refuses to send with it.
+func TestADoctorFindsASharedKey(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ lives, shared bool }{{true, true}, {true, false}, {false, true}} {
+		one := paying{Account: Account{Name: "payer", Chain: Chain{Name: "living"}, SharedKey: c.shared}, balance: big.NewInt(1), lives: c.lives}
+		refused := slices.ContainsFunc(judge(config.Config{}, nil, []paying{one}), func(f doctor.Finding) bool {
+			return f.Check == "keys" && f.Status == doctor.Fail && strings.Contains(f.Detail+f.Remedy, "shared_key") && strings.Contains(f.Detail, "payer")
+		})
+		if want := c.lives && c.shared; refused != want {
+			t.Errorf("lives %t, shared_key %t: a failure %t, want %t", c.lives, c.shared, refused, want)
+		}
+	}
+}

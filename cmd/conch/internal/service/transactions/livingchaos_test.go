@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -46,6 +47,7 @@ type living struct {
 	rand  *rand.Rand
 	seed  uint64
 
+	making   sync.Mutex  // a block
 	stalls   atomic.Bool // blocks are empty
 	replays  atomic.Bool // after each block everybody sends what was ever signed
 	replayed atomic.Int64
@@ -54,8 +56,9 @@ type living struct {
 
 	mu    sync.Mutex
 	asked map[string]string // the data of each intent that was acknowledged, by its key
-	kills int
-	lives uint64
+
+	kills, branches int // leaders that were killed, and branches that have died
+	lives           uint64
 }
 
 func newLiving(t *testing.T, seed uint64) *living {
@@ -105,11 +108,13 @@ func (l *living) mine(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if l.stalls.Load() {
-			l.chain.Seal()
-		} else {
-			l.chain.Mine()
-		}
+		l.between(func() {
+			if l.stalls.Load() {
+				l.chain.Seal()
+			} else {
+				l.chain.Mine()
+			}
+		})
 		if l.replays.Load() {
 			all, err := attemptsIn(ctx, l.miner)
 			if err != nil {
@@ -118,8 +123,15 @@ func (l *living) mine(ctx context.Context) error {
 			l.judge.Submit(ctx, all)
 			l.replayed.Add(1)
 		}
-		l.heights.Add(1)
 	}
+}
+
+// between does something while no block is made but by it, and returns how many there are then.
+func (l *living) between(do func()) uint64 {
+	l.making.Lock()
+	defer l.making.Unlock()
+	do()
+	return l.heights.Add(1)
 }
 
 // passes waits for some blocks.
@@ -208,18 +220,32 @@ func (l *living) asks(ctx context.Context, client *http.Client, dice *rand.Rand,
 
 // troubles are what happens to the chain and to its leaders, under load.
 var troubles = map[string]func(l *living){
-	"a runtime is upgraded, and the leader killed before its bytes leave": func(l *living) {
-		l.chain.Upgrade(fmt.Sprint("upgrade ", l.heights.Load()))
-		l.passes(1)
+	"a runtime is upgraded while transactions wait, and the leader is killed before its bytes leave": func(l *living) {
+		l.stalls.Store(true)
+		l.passes(livingDepth)
+		l.between(func() {
+			l.chain.Upgrade(fmt.Sprint("upgrade ", l.heights.Load()))
+			l.chain.Seal()
+		})
+		l.stalls.Store(false)
 		l.ambush(true)
 		l.kills++
 		l.passes(2 * livingDepth)
 	},
 	"a branch with an upgrade dies, and the leader is killed before the answer": func(l *living) {
 		l.stalls.Store(true)
-		l.chain.Upgrade(fmt.Sprint("branch ", l.heights.Load()))
-		l.passes(livingDepth - 1)
-		l.chain.Reorg(livingDepth-2, nil, nil)
+		l.passes(livingDepth)
+		upgraded := l.between(func() {
+			l.chain.Upgrade(fmt.Sprint("branch ", l.heights.Load()))
+			l.chain.Seal()
+		})
+		l.passes(1)
+		l.between(func() {
+			if depth := l.heights.Load() - upgraded + 1; depth < livingDepth { // on a slow machine it may be final
+				l.chain.Reorg(int(depth), make([][]chain.Signed, depth+1)...)
+				l.branches++
+			}
+		})
 		l.stalls.Store(false)
 		l.ambush(false)
 		l.kills++
@@ -233,12 +259,14 @@ var troubles = map[string]func(l *living){
 		l.stalls.Store(false)
 		l.passes(livingDepth)
 	},
-	"the account is reaped while all its transactions wait, and the leader is killed": func(l *living) {
+	"the account is reaped while its transactions wait, and the leader is killed": func(l *living) {
 		l.stalls.Store(true)
 		l.passes(livingEra / 3)
 		l.replays.Store(true)
-		l.chain.Reap(livingAccount.Address)
-		l.passes(1)
+		l.between(func() {
+			l.chain.Reap(livingAccount.Address)
+			l.chain.Seal()
+		})
 		l.lives++
 		one, epoch := l.leader(0)
 		one.Kill()
@@ -247,7 +275,8 @@ var troubles = map[string]func(l *living){
 		l.stalls.Store(false)
 		l.bury(one)
 		l.leader(epoch)
-		l.passes(2 * livingEra)
+		pgtest.Eventually(l.t, nodetest.Patience, "the next life begins", func() bool { return l.life() == l.lives })
+		l.passes(livingEra)
 		l.replays.Store(false)
 	},
 }
@@ -266,7 +295,7 @@ func TestChaosOfALivingAccount(t *testing.T) {
 	}
 	t.Logf("CONCH_SEED=%d go test -race -run %s ./cmd/conch/internal/service/transactions", seed, t.Name())
 	l := newLiving(t, seed)
-	t.Cleanup(l.beside(l.mine))
+	l.beside(l.mine)
 	l.leader(0)
 	stop := l.beside(l.ask)
 	l.passes(2 * livingDepth)
@@ -275,9 +304,10 @@ func TestChaosOfALivingAccount(t *testing.T) {
 		rounds = runtest.ByDay(3, 15)
 	}
 	for range rounds {
-		for _, what := range shuffled(l.rand, troubles) {
-			t.Log("block", l.heights.Load(), what)
-			troubles[what](l)
+		names := slices.Sorted(maps.Keys(troubles))
+		for _, i := range l.rand.Perm(len(names)) {
+			t.Log("block", l.heights.Load(), names[i])
+			troubles[names[i]](l)
 		}
 	}
 	stop()
@@ -285,15 +315,17 @@ func TestChaosOfALivingAccount(t *testing.T) {
 	l.judgeAll()
 }
 
-// shuffled returns the names in an order of chance.
-func shuffled[T any](r *rand.Rand, all map[string]T) []string {
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
+// life returns how often the account has begun anew, as the nodes say.
+func (l *living) life() uint64 {
+	l.t.Helper()
+	if err := l.fault.Load(); err != nil {
+		l.t.Fatal(*err)
 	}
-	slices.Sort(names)
-	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	return names
+	now, err := l.store.Life(l.t.Context(), livingAccount.Address)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return now.Number
 }
 
 // open returns how many intents have not ended.
@@ -346,15 +378,14 @@ func (l *living) judgeAll() {
 		}
 	}
 	l.judgeTrouble(stored)
-	l.t.Logf("%d intents, %d attempts, %d blocks, %d lives, %d leaders killed; %d times everybody sent everything", len(records), len(stored), l.heights.Load(), l.lives+1, l.kills, l.replayed.Load())
+	l.t.Logf("%d intents, %d attempts, %d blocks, %d lives, %d leaders killed, %d branches dead; %d times everybody sent everything", len(records), len(stored), l.heights.Load(), l.lives+1, l.kills, l.branches, l.replayed.Load())
 }
 
 // judgeTrouble checks that the run has had what it is for.
 func (l *living) judgeTrouble(stored []chain.Signed) {
 	l.t.Helper()
-	now, err := l.store.Life(l.t.Context(), livingAccount.Address)
-	if err != nil || now.Number != l.lives {
-		l.t.Errorf("the account is in its life %d, error %v; it was reaped %d times", now.Number, err, l.lives)
+	if n := l.life(); n != l.lives {
+		l.t.Errorf("the account has begun anew %d times, and was reaped %d times", n, l.lives)
 	}
 	versions, eras := 0, 0
 	for i, one := range stored[1:] {

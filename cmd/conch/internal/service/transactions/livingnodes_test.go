@@ -192,20 +192,21 @@ func (p *livingProcesses) bury(one *livingProcess) {
 // the answer. Another one leads after it.
 func (p *livingProcesses) ambush(before bool) {
 	p.t.Helper()
-	one, epoch := p.leader(0)
-	killed := make(chan struct{})
+	_, epoch := p.leader(0)
+	killed := make(chan *livingProcess, 1)
 	var once sync.Once
-	one.line.Watch(func(call string) {
-		if call == "Submit" {
-			once.Do(func() {
-				one.Kill()
-				one.line.SetDown(before)
-				close(killed)
-			})
-		}
-	})
-	pgtest.Within(p.t, nodetest.Patience, "the leader hands something to the chain", func() { <-killed })
-	p.bury(one)
+	for _, one := range p.all() { // on a busy machine another one may lead by then
+		one.line.Watch(func(call string) {
+			if call == "Submit" {
+				once.Do(func() {
+					one.Kill()
+					one.line.SetDown(before)
+					killed <- one
+				})
+			}
+		})
+	}
+	pgtest.Within(p.t, nodetest.Patience, "a leader hands something to the chain", func() { p.bury(<-killed) })
 	p.leader(epoch)
 }
 
