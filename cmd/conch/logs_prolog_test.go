@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -63,6 +65,47 @@ func TestACounterInPrologIsExact(t *testing.T) {
 		}
 	}
 	t.Logf("%d goals, %d of them asked for more than once", counted.Load(), c.again)
+}
+
+// B22: all that users of BBSvx do is a command: a log with the flag unknown, a file that was loaded by asserta/1, goals, clauses, questions, what has changed.
+func TestAnOntologyByItsCommands(t *testing.T) {
+	t.Parallel()
+	s := newSiteWith(t, ontology, 3, "n1", "n2", "n3")
+	member, follower := s.all[0], s.all[2]
+	conch(t, "log", "create", "flags", "--machine", "prolog", "--unknown", "fail", "--members", "n1", "--lease", "1s", "--node", member.api()).done(t)
+	pgtest.Eventually(t, longPatience, "all have the log", func() bool { return member.logOf().State == "running" && follower.logOf().State == "running" })
+	file := filepath.Join(t.TempDir(), "root.pl")
+	if err := os.WriteFile(file, []byte("isa(thing, thing).\nisa(X, Y) :- isa(X, Z), isa(Z, Y), X \\= Z, Z \\= Y.\nisa(animal, thing).\nisa(rabbit, animal).\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		at   *machine
+		args []string
+		says string
+		code int
+	}{
+		{follower, []string{"consult", "flags", file, "--reverse"}, `{"clauses":4,"predicates":1}`, 0},
+		{follower, []string{"goal", "flags", "isa(rabbit, X)"}, "X = animal.\n", 0},
+		{member, []string{"goal", "flags", "once(isa(rabbit, thing))."}, "true.\n", 0},
+		{member, []string{"goal", "flags", "isa(rabbit, stone)"}, "; isa/2 was called ", 1},
+		{member, []string{"goal", "flags", "nowhere(X)"}, "false.\n", 1},
+		{member, []string{"goal", "flags", "X is foo + 1"}, "error: type_error(evaluable,foo/0) in (is)/2", 1},
+		{member, []string{"goal", "flags", "p("}, "bad goal: line 1, column 3: ", 1},
+		{follower, []string{"goal", "flags", "X = vec3(1, 2.5, Y), write(hello)"}, "hello\nX = vec3(1,2.5,_A), Y = _A.\n", 0},
+		{follower, []string{"goal", "flags", "assertz(at(bunny, vec3(1, 2, 3)))"}, "true.\n", 0},
+		{follower, []string{"goal", "flags", "retract(at(bunny, P)), assertz(at(bunny, home))"}, "P = vec3(1,2,3).\n", 0},
+		{member, []string{"tail", "flags"}, "    - at(bunny,vec3(1,2,3)).\n    + at(bunny,home).\n", 0},
+		{follower, []string{"listing", "flags", "at/2", "--fresh"}, "at(bunny,home).\n", 0},
+		{member, []string{"listing", "flags", "nobody/7"}, "there is no predicate nobody/7", 2},
+		{follower, []string{"query", "flags", `{"goal":"isa(rabbit, X)","limit":1,"offset":1}`, "--fresh"}, `{"solutions":[{"X":"thing"}],"more":true}`, 0},
+		{follower, []string{"query", "flags", `{"goal":"isa(rabbit, X)","limit":1}`, "--json"}, `"as_of"`, 0},
+		{member, []string{"query", "flags", `{"goal":"assertz(p(1))"}`}, "submit it as a goal", 2},
+	} {
+		out, code := logCall(c.at, c.args...)
+		if !strings.Contains(out, c.says) || code != c.code {
+			t.Errorf("conch log %q: exit code %d, %q; want %d, %q", c.args, code, out, c.code, c.says)
+		}
+	}
 }
 
 // counts has a client count once, at whichever node answers.
