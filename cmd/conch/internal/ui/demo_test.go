@@ -53,7 +53,7 @@ func (b *tab) front(epoch string) {
 	}
 	b.until("some have died", epoch+" >= 9")
 	b.resize(look{width: 1200, height: 660})
-	b.until("all is led", "/^All \\d+ scopes are led( ·|$)/.test(document.title) && document.querySelector('.verdict.good')")
+	b.until("all is led", "/^All \\d+ scopes are led( ·|$)/.test(document.title) && document.querySelector('.verdict.good') && !document.querySelector('.lease.late')")
 	b.takes(filepath.Join(dir, "dashboard.png"), chromedp.CaptureScreenshot()) // docs/dashboard.png
 	b.resize(desk)
 	b.pictured("demo-leaders")
