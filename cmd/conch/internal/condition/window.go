@@ -90,13 +90,18 @@ func (w *Window) depth(metric string) int {
 // those as well.
 func (w *Window) LoadRows(rows []Row) {
 	for _, r := range rows {
-		if n := w.node(r.Node); n != nil {
-			_, _ = n.reader.ReadBody(r.Body) // for its names
-		}
+		w.LearnNames(r)
 	}
 	for _, r := range rows {
 		w.EndRound(r.At)
 		_ = w.TakeRow(r, r.At) // what cannot be read says nothing, as in TakeRow
+	}
+}
+
+// LearnNames reads the names in a row of which nothing else is of use, since a newer one of its node is there: that one may have values alone.
+func (w *Window) LearnNames(r Row) {
+	if n := w.node(r.Node); n != nil {
+		_, _ = n.reader.ReadBody(r.Body) // what cannot be read has no names
 	}
 }
 

@@ -103,7 +103,7 @@ func (e *evaluator) note(r condition.Row) bool {
 func (e *evaluator) take(rows []condition.Row, now time.Time) {
 	fresh := map[string]condition.Row{}
 	for _, r := range rows {
-		if e.note(r) {
+		if e.window.LearnNames(r); e.note(r) {
 			fresh[r.Node] = r
 		}
 	}

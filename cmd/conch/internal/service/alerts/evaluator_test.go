@@ -172,6 +172,29 @@ func TestRowsOutOfOrder(t *testing.T) {
 	}
 }
 
+// A node that has written twice since the last reading is known by its names, which the older row has alone.
+func TestTwoRowsOfANodeAtOnce(t *testing.T) {
+	t.Parallel()
+	s := builtin()
+	var rows shelf
+	e := newEvaluator(s, rows.read)
+	e.odd = func(err error) { t.Error(err) }
+	now := time.Unix(1_800_000_000, 0)
+	if _, err := e.Evaluate(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	m := newMachine(t, "n1", s, "a")
+	m.latch["a"].Open(fence.Token{Scope: "a", Epoch: 1}, 0, 1<<60)
+	for range 3 {
+		now = now.Add(s.interval)
+		rows.put(m, now)
+		rows.put(m, now)
+		if out, err := e.Evaluate(t.Context(), now); err != nil || len(namesOf(out)) > 0 {
+			t.Errorf("%v fire, %v", namesOf(out), err)
+		}
+	}
+}
+
 // With more nodes than a reading looks back over at least, a row that has come late counts, and nothing is read twice.
 func TestManyNodesWriteAtOnce(t *testing.T) {
 	t.Parallel()
