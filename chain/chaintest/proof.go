@@ -23,7 +23,12 @@ func (l *Line) Scan(ctx context.Context, of chain.Block, a chain.Account, from u
 		}
 		for n := from; n < next && err == nil; n++ {
 			b, _ := thread.At(n)
-			found = append(found, l.node.of(l.node.known[b.Hash], []chain.Account{a})...)
+			had, known := l.node.known[b.Hash]
+			if !known { // it was lost at a restart
+				err = fmt.Errorf("%w: the node does not know block %v", chain.ErrThread, b.Hash)
+				return
+			}
+			found = append(found, l.node.of(had, []chain.Account{a})...)
 		}
 	})
 	if fault != nil {
