@@ -132,6 +132,7 @@ DECLARE
     beats   text[];   -- of free, those whose heartbeat rows we have locked
     rivals  text[];   -- of mine, those whose fence another bid holds exclusively
     won     text[];
+    lossy   boolean;  -- one of their terms was lost
     dead    bigint[]; -- processes whose terms are replaced
     undead  bigint[]; -- of dead, processes whose rows another transaction has locked
     busy    text[];
@@ -237,7 +238,7 @@ BEGIN
         -- not locked, so it stays refused even if it would pass now.
         refused := refused || conch.refused(scopes, keys, me, my_takeover);
         -- Check the holder again too: a rival may have won since the first look.
-        SELECT array_agg(l.scope) INTO won
+        SELECT array_agg(l.scope), bool_or(l.parted_at IS NULL OR l.lost) INTO won, lossy
           FROM conch.leadership l JOIN unnest(free) AS f(scope) USING (scope)
          WHERE l.scope NOT IN (SELECT unnest(refused))
            AND (l.parted_at IS NOT NULL OR l.process_key = my_process OR l.process_key = ANY (gone));
@@ -252,6 +253,41 @@ BEGIN
                                        AND (l.parted_at IS NOT NULL OR l.process_key = my_process OR l.process_key <> ALL (undead))), '{}');
             END IF;
         END IF;
+    END IF;
+    IF won IS NOT NULL AND lossy AND 0 < ALL (leases) THEN -- a rehearsal leaves no trace
+        WITH unsaid AS ( -- terms that ended without a farewell
+            SELECT l.scope, l.epoch, l.holder, l.process_key, b.last_seen
+              FROM conch.leadership l LEFT JOIN conch.leader_heartbeat b ON b.provider_id = l.scope
+             WHERE l.scope IN (SELECT unnest(won)) AND l.epoch > 0 AND l.parted_at IS NULL
+        ), vacant AS ( -- what nobody led for long, unless it was given up: then it may be that nobody wants it
+            SELECT v.* FROM (
+                SELECT u.scope, u.epoch, u.holder, u.last_seen FROM unsaid u
+                UNION ALL -- it may have been written down long after it was lost
+                SELECT l.scope, l.epoch, l.holder,
+                       (SELECT e.beat_at FROM (SELECT * FROM conch.leadership_history e WHERE e.scope = l.scope ORDER BY e.id DESC LIMIT 8) e
+                         WHERE e.epoch = l.epoch AND e.event = 'lost' LIMIT 1)
+                  FROM conch.leadership l WHERE l.scope IN (SELECT unnest(won)) AND l.lost
+            ) v(scope, epoch, holder, since) WHERE v.since < clock_timestamp() - outage AND isfinite(v.since)
+        ), candidates AS ( -- of these scopes, but those that went soon after; a session may be seen each 30 s only
+            SELECT v.scope, min(p.started_at) AS began
+              FROM conch.process p CROSS JOIN unnest(p.scopes) AS s(scope) JOIN vacant v USING (scope)
+             WHERE (SELECT count(*) FROM vacant) > 0
+               AND (p.process_key = my_process OR p.last_seen > least(v.since + outage, clock_timestamp() - 1.5 * outage))
+             GROUP BY v.scope
+        ), alone AS (
+            SELECT v.*, extract(epoch FROM c.began - v.since)::bigint AS secs
+              FROM vacant v JOIN candidates c USING (scope) WHERE c.began > v.since + outage AND isfinite(c.began)
+        )
+        INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason, beat_at)
+        SELECT h.* FROM (
+            SELECT u.scope, u.epoch, u.holder, 'lost', CASE WHEN u.process_key = my_process THEN own_again ELSE no_farewell END, u.last_seen
+              FROM unsaid u
+            UNION ALL
+            SELECT a.scope, a.epoch, a.holder, 'blocked',
+                   concat('for ', CASE WHEN a.secs < 120 THEN a.secs || ' s' ELSE a.secs / 60 || ' min' END, ' no candidate was connected to the database',
+                          CASE WHEN pg_postmaster_start_time() > a.since THEN ', whose server was started meanwhile' END), NULL
+              FROM alone a
+        ) h(scope, epoch, holder, event, reason, beat_at) ORDER BY h.scope, h.epoch, h.event = 'blocked';
     END IF;
     IF won IS NOT NULL THEN
         RETURN QUERY
@@ -292,49 +328,16 @@ BEGIN
                    system_id = sys, timeline = tl, transfer_to = '',
                    acquired_at = clock_timestamp(), parted_at = NULL, lost = false
               FROM next n WHERE l.scope = n.scope
-            RETURNING l.scope, l.epoch, l.term, l.lease_ms, n.hold1, n.handoff,
-                      n.holder AS old_holder, n.epoch AS old_epoch, n.parted_at AS old_parted, n.lost AS old_lost, n.process_key AS old_process
+            RETURNING l.scope, l.epoch, l.term, l.lease_ms, n.hold1, n.handoff, n.epoch AS old_epoch
         ), beat AS (
             INSERT INTO conch.heartbeat (scope, epoch, holder, term, beat_at)
             SELECT w.scope, w.epoch, me, w.term, clock_timestamp() FROM minted w ORDER BY w.scope
                 ON CONFLICT (scope) DO UPDATE
                SET epoch = excluded.epoch, holder = excluded.holder, term = excluded.term, beat_at = excluded.beat_at
-        ), unsaid AS ( -- terms that ended without a farewell
-            SELECT w.scope, w.old_epoch, w.old_holder, w.old_process, b.last_seen
-              FROM minted w LEFT JOIN conch.leader_heartbeat b ON b.provider_id = w.scope
-             WHERE w.lease_ms > 0 AND w.old_epoch > 0 AND w.old_parted IS NULL
-        ), vacant AS ( -- what nobody led for long, unless it was given up: then it may be that nobody wants it
-            SELECT v.* FROM (
-                SELECT u.scope, u.old_epoch, u.old_holder, u.last_seen FROM unsaid u
-                UNION ALL -- it may have been written down long after it was lost
-                SELECT w.scope, w.old_epoch, w.old_holder,
-                       (SELECT e.beat_at FROM (SELECT * FROM conch.leadership_history e WHERE e.scope = w.scope ORDER BY e.id DESC LIMIT 8) e
-                         WHERE e.epoch = w.old_epoch AND e.event = 'lost' LIMIT 1)
-                  FROM minted w WHERE w.lease_ms > 0 AND w.old_lost
-            ) v(scope, old_epoch, old_holder, since) WHERE v.since < clock_timestamp() - outage AND isfinite(v.since)
-        ), candidates AS ( -- of these scopes, but those that went soon after; a session may be seen each 30 s only
-            SELECT v.scope, min(p.started_at) AS began
-              FROM conch.process p CROSS JOIN unnest(p.scopes) AS s(scope) JOIN vacant v USING (scope)
-             WHERE (SELECT count(*) FROM vacant) > 0
-               AND (p.process_key = my_process OR p.last_seen > least(v.since + outage, clock_timestamp() - 1.5 * outage))
-             GROUP BY v.scope
-        ), alone AS (
-            SELECT v.*, extract(epoch FROM c.began - v.since)::bigint AS secs
-              FROM vacant v JOIN candidates c USING (scope) WHERE c.began > v.since + outage AND isfinite(c.began)
         ), past AS (
-            INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason, beat_at)
-            SELECT h.* FROM (
-                SELECT u.scope, u.old_epoch, u.old_holder, 'lost', CASE WHEN u.old_process = my_process THEN own_again ELSE no_farewell END, u.last_seen
-                  FROM unsaid u
-                UNION ALL
-                SELECT a.scope, a.old_epoch, a.old_holder, 'blocked',
-                       concat('for ', CASE WHEN a.secs < 120 THEN a.secs || ' s' ELSE a.secs / 60 || ' min' END, ' no candidate was connected to the database',
-                              CASE WHEN pg_postmaster_start_time() > a.since THEN ', whose server was started meanwhile' END), NULL
-                  FROM alone a
-                UNION ALL
-                SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END, NULL
-                  FROM minted w WHERE w.lease_ms > 0
-            ) h(scope, epoch, holder, event, reason, beat_at) ORDER BY h.scope, h.epoch, h.event = 'blocked'
+            INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason)
+            SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END
+              FROM minted w WHERE w.lease_ms > 0 ORDER BY w.scope
         )
         SELECT w.scope, 'won', w.epoch, w.term, w.hold1, w.handoff, me, my_process, sys, tl, '', ended, 0::bigint FROM minted w;
     END IF;
