@@ -88,11 +88,11 @@ func asked(w http.ResponseWriter, r *http.Request, q any) bool {
 type (
 	answer[A any] struct {
 		Value A
-		Fault *wireFault
+		Fault *wireError
 	}
 	preparedWire struct {
 		Signed chain.Signed
-		Fault  *wireFault
+		Fault  *wireError
 	}
 	scanWire struct {
 		Of      chain.Block
@@ -120,7 +120,7 @@ type (
 	}
 	quoteWire struct {
 		Quote chain.Quote
-		Fault *wireFault
+		Fault *wireError
 	}
 )
 
@@ -130,18 +130,18 @@ var sentinels = []error{
 	chain.ErrThread, chain.ErrKey, chain.ErrCall, chain.ErrUnclear, chain.ErrFunds, chain.ErrOwed, chain.ErrEnough, chain.ErrFee, context.Canceled, context.DeadlineExceeded,
 }
 
-// wireFault is an error: its text, and which of the sentinels it wraps.
-type wireFault struct {
+// wireError is an error: its text, and which of the sentinels it wraps.
+type wireError struct {
 	Text string
 	Of   []int
 }
 
 // faultOf returns an error as it goes out, nil for nil.
-func faultOf(err error) *wireFault {
+func faultOf(err error) *wireError {
 	if err == nil {
 		return nil
 	}
-	f := &wireFault{Text: err.Error()}
+	f := &wireError{Text: err.Error()}
 	for i, one := range sentinels {
 		if errors.Is(err, one) {
 			f.Of = append(f.Of, i)
@@ -150,10 +150,10 @@ func faultOf(err error) *wireFault {
 	return f
 }
 
-func (f *wireFault) Error() string { return f.Text }
+func (f *wireError) Error() string { return f.Text }
 
 // Unwrap returns the sentinels.
-func (f *wireFault) Unwrap() (all []error) {
+func (f *wireError) Unwrap() (all []error) {
 	for _, i := range f.Of {
 		all = append(all, sentinels[i])
 	}
@@ -161,7 +161,7 @@ func (f *wireFault) Unwrap() (all []error) {
 }
 
 // comes returns the error that came in.
-func (f *wireFault) comes() error {
+func (f *wireError) comes() error {
 	if f == nil {
 		return nil
 	}

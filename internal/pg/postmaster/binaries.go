@@ -41,8 +41,8 @@ func Binaries(ctx context.Context) (string, error) {
 		}
 		return dir, nil
 	}
-	for _, pattern := range places {
-		if dir := highest(pattern); dir != "" {
+	for _, place := range places {
+		if dir := highest(place); dir != "" {
 			return dir, nil
 		}
 	}

@@ -425,7 +425,7 @@ func TestNothingOfAnEventIsCutOff(t *testing.T) {
 func TestAYoungCluster(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, "/")
-	ago := func(s time.Duration) time.Time { return time.Now().Add(-s * time.Second).UTC() }
+	ago := func(s int) time.Time { return time.Now().Add(-time.Duration(s) * time.Second).UTC() }
 	gap := int64(600)
 	n.happened(event{At: ago(40), Scope: "demo", Epoch: 1, Holder: "node-1", Event: "acquired", Reason: "first"},
 		event{At: ago(20), Scope: "demo", Epoch: 1, Holder: "node-1", Event: "lost", Reason: "its session ended without a farewell"},

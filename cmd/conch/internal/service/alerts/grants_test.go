@@ -47,8 +47,8 @@ func TestGrants(t *testing.T) {
 	c := pgtest.Granted(t, pgtest.New(t))
 	admin := c.Connect(t)
 	token, _ := nodetest.Lead(t, c.URL, "n1", Scope, time.Minute)
-	node := pg.Config{URL: c.As(t, c.Node)}
-	if err := operate(t.Context(), node, token); err != nil {
+	url := pg.Config{URL: c.As(t, c.Node)}
+	if err := operate(t.Context(), url, token); err != nil {
 		t.Fatalf("with all grants: %v", err)
 	}
 	tried := 0
@@ -57,7 +57,7 @@ func TestGrants(t *testing.T) {
 			continue
 		}
 		tried++
-		if !c.Without(t, admin, name, func() error { return operate(t.Context(), node, token) }) {
+		if !c.Without(t, admin, name, func() error { return operate(t.Context(), url, token) }) {
 			t.Errorf("without %s it works", name)
 		}
 	}

@@ -68,7 +68,7 @@ func lasting(c config.Config, node string) string {
 // is reports whether a reading has changed nothing but secrets.
 func (u *setup) is(other *setup) bool {
 	return u == nil && other == nil || u != nil && other != nil && u.cfg.Hash == other.cfg.Hash && u.cfg.Cluster == other.cfg.Cluster &&
-		u.place == other.place && reflect.DeepEqual(u.section.own, other.section.own) && reflect.DeepEqual(u.named, other.named)
+		u.place == other.place && reflect.DeepEqual(u.texts, other.texts) && reflect.DeepEqual(u.named, other.named)
 }
 
 // receivers are those that are told, with their newest secrets.
