@@ -224,7 +224,7 @@ func TestAForkedUpgradeIsNoStorm(t *testing.T) {
 	})
 }
 
-// Z4: an attempt whose era is over is signed anew for the same nonce and the same fee, once an era; a leader that begins then does so
+// Z4, Z16: an attempt whose era is over is signed anew for the same nonce and the same fee, once an era; a leader that begins then does so
 // too.
 func TestAnEraThatIsOver(t *testing.T) {
 	inWearing(t, func(w *wearing) {

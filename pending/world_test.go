@@ -60,7 +60,7 @@ func TestLivingWorlds(t *testing.T) {
 
 var livingChain = chaintest.Config{Era: 24, NoIndex: true, Lives: true}
 
-// In world 1452 the chain goes back while a pad is signed anew, so that the same bytes come out as two attempts before. They were stored once more,
+// Z4: in world 1452 the chain goes back while a pad is signed anew, so that the same bytes come out as two attempts before. They were stored once more,
 // and sent without end.
 func TestBytesThatComeOutAgain(t *testing.T) {
 	t.Parallel()

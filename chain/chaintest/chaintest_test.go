@@ -42,6 +42,7 @@ func fixtureOf(cfg chaintest.Config) (chaintest.Fixture, *chaintest.Node) {
 	}, node
 }
 
+// Z16: a raise is measured by the driver.
 func TestExercise(t *testing.T) { chaintest.Exercise(t, fixture) }
 
 // A chain on which attempts wear out is a chain like any other.

@@ -123,7 +123,7 @@ func TestConfigCheck(t *testing.T) {
 	if text := conch(t, "config", "check", "--config", d.file, "--json").done(t); !strings.HasPrefix(text, `{"faults":[],`) {
 		t.Errorf("config check --json prints %q, want no faults", text)
 	}
-	d.write("[node]\nlisen = 1\n[election]\nlease = 3\n[[notify]]\n")
+	d.write("[node]\nlisen = 1\n[election]\nlease = 3\n[[notifies]]\n")
 	r := conch(t, "config", "check", "--config", d.file)
 	if r.code != 2 || strings.Count(r.out, "\n") != 5 || !strings.Contains(r.out, "line 4, election.lease") || !strings.Contains(r.err, "5 faults") {
 		t.Errorf("config check: exit code %d, stdout %q, stderr %q; want 2 and 5 faults", r.code, r.out, r.err)
