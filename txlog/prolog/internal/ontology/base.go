@@ -93,7 +93,7 @@ func (b *Base) Take(key []byte, now keyed.Entry) {
 	}
 	switch key[0] {
 	case clauseKey:
-		n, rest, _ := cutName(key)
+		n, rest := cutName(key)
 		p := b.Pred(n)
 		if rank := rankOf(rest); value != "" {
 			p = p.with(NewClause(rank, value), b.by)
@@ -102,7 +102,7 @@ func (b *Base) Take(key []byte, now keyed.Entry) {
 		}
 		b.set(n, p)
 	case predKey:
-		n, _, _ := cutName(key)
+		n, _ := cutName(key)
 		if p := b.Pred(n); value != "" && p == nil {
 			b.set(n, &Pred{})
 		} else if value == "" && p.Count() == 0 {

@@ -47,20 +47,23 @@ func opKeyOf(k syntax.OpKey) []byte { return append([]byte{opKey, byte(k.Class)}
 
 // cutText cuts a predicate's name off a key, and its arity.
 func cutText(key []byte) (text, rest []byte, arity int, is bool) {
-	if len(key) < 2 || len(key) < 3+int(key[1]) {
+	if len(key) < 2 {
 		return nil, nil, 0, false
 	}
-	text = key[2 : 2+key[1]]
-	return text, key[3+key[1]:], int(key[2+key[1]]), utf8.Valid(text)
+	end := 2 + int(key[1]) // in an int: a byte would begin anew for the longest names
+	if len(key) <= end {
+		return nil, nil, 0, false
+	}
+	return key[2:end], key[end+1:], int(key[end]), utf8.Valid(key[2:end])
 }
 
-// cutName cuts a predicate's name off a key.
-func cutName(key []byte) (n Name, rest []byte, is bool) {
+// cutName cuts a predicate's name off a key; the zero Name if it has none.
+func cutName(key []byte) (n Name, rest []byte) {
 	text, rest, arity, is := cutText(key)
 	if !is {
-		return n, nil, false
+		return n, nil
 	}
-	return Name{term.NewAtom(string(text)), arity}, rest, true
+	return Name{term.NewAtom(string(text)), arity}, rest
 }
 
 func rankOf(rest []byte) int64 { return int64(binary.BigEndian.Uint64(rest) ^ 1<<63) }
@@ -118,7 +121,7 @@ func ReadKey(key []byte) Key {
 	k := Key{kind: key[0]}
 	switch key[0] {
 	case clauseKey, predKey:
-		k.Name, _, _ = cutName(key)
+		k.Name, _ = cutName(key)
 	case opKey:
 		k.text = string(key[2:])
 	default:

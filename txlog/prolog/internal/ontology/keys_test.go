@@ -3,6 +3,7 @@ package ontology
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/txlog/prolog/internal/term"
@@ -46,5 +47,24 @@ func TestAValueIsWhatCanBeRead(t *testing.T) {
 	}
 	if valid < 1000 {
 		t.Errorf("%d of all are clauses: the others show little", valid)
+	}
+}
+
+// A name may have any length up to MostName, and bytes that say so are no more than what is there. Seen red: those of 254 and 255 bytes were
+// cut with arithmetic of a byte, and killed the process.
+func TestNamesOfEveryLength(t *testing.T) {
+	t.Parallel()
+	for n := range MostName + 1 {
+		name := Name{term.NewAtom(strings.Repeat("n", n)), 3}
+		for _, key := range []string{nameKey(predKey, name), rankKey(name, -1)} {
+			if got, _ := cutName([]byte(key)); !IsKey([]byte(key)) || got != name {
+				t.Errorf("a name of %d bytes: %v is cut off, and it is a key: %t", n, got, IsKey([]byte(key)))
+			}
+			for end := range len(key) {
+				if IsKey([]byte(key[:end])) {
+					t.Errorf("%d bytes of the key of a name of %d are a key", end, n)
+				}
+			}
+		}
 	}
 }
