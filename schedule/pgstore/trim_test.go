@@ -108,7 +108,7 @@ func TestWhatOneStepMayDelete(t *testing.T) {
 	run(t, conn, `INSERT INTO conch.job_operations (id, kind, ended_at) VALUES ('00000000-0000-0000-0000-000000000001', 'retry', now() - interval '80 days')`)
 	run(t, conn, `INSERT INTO conch.job_operated SELECT p.id, 100 + n FROM conch.job_operations p, generate_series(1, 3) n`)
 	run(t, conn, `INSERT INTO conch.crons (name, filed, newest, adopted, floor_at) VALUES ('a', true, 4, 4, now() - interval '50 days'), ('b', true, 1, 1, now() - interval '50 days')`)
-	run(t, conn, `INSERT INTO conch.cron_revisions (cron, n, definition, retired, since) SELECT c.id, n, '{}', false, now() - interval '70 days' FROM conch.crons c, generate_series(1, c.newest) n`)
+	run(t, conn, `INSERT INTO conch.cron_revisions (cron, n, definition, retired, since) SELECT c.id, n, '{}', false, now() - interval '70 days' FROM conch.crons c, generate_series(c.newest, 1, -1) n`)
 	run(t, conn, `INSERT INTO conch.cron_runs SELECT c.id, now() - make_interval(days => d), 'enqueued', 1, 1, 1, now() FROM conch.crons c, generate_series(61, 63) d`)
 	run(t, conn, `INSERT INTO conch.cron_gaps SELECT 1, now(), now(), 1, 'late', 1, now() - interval '60 days' FROM generate_series(1, 3)`)
 	for _, step := range []struct{ after, want string }{

@@ -585,7 +585,7 @@ BEGIN
     gone := greatest(gone, n);
     DELETE FROM conch.cron_revisions v USING (
         SELECT x.cron, x.n FROM conch.crons c JOIN conch.cron_revisions x ON x.cron = c.id AND x.n < c.adopted
-          JOIN conch.cron_revisions f ON f.cron = x.cron AND f.n = x.n + 1 WHERE f.since < before LIMIT most) o WHERE v.cron = o.cron AND v.n = o.n;
+          JOIN conch.cron_revisions f ON f.cron = x.cron AND f.n = x.n + 1 WHERE f.since < before ORDER BY x.cron, x.n LIMIT most) o WHERE v.cron = o.cron AND v.n = o.n;
     GET DIAGNOSTICS n = ROW_COUNT;
     others := others + n;
     gone := greatest(gone, n);
