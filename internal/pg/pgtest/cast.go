@@ -124,6 +124,29 @@ func (c Cast) Without(t testing.TB, admin *pgx.Conn, privilege string, use func(
 	return Denied(err)
 }
 
+// NeedsEach fails the test unless use works for the node with all grants, and fails without each of those on tables and functions whose names
+// match a regular expression. There have to be so many at least. A sequence of an identity column needs none.
+func (c Cast) NeedsEach(t testing.TB, names string, least int, use func() error) {
+	t.Helper()
+	admin := c.Connect(t)
+	if err := use(); err != nil {
+		t.Fatalf("with all grants: %v", err)
+	}
+	tried := 0
+	for _, name := range c.Privileges(t, admin, names) {
+		if !strings.HasPrefix(name, "node: ") || strings.HasSuffix(name, "_seq") {
+			continue
+		}
+		tried++
+		if !c.Without(t, admin, name, use) {
+			t.Errorf("without %s it works", name)
+		}
+	}
+	if tried < least {
+		t.Errorf("a node has %d grants", tried)
+	}
+}
+
 // Denied reports whether an error, or one of those that it joins, is a refusal of rights.
 func Denied(err error) bool {
 	if all, is := err.(interface{ Unwrap() []error }); is {
