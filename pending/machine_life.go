@@ -25,7 +25,7 @@ import (
 //   - Then the old slots wait until no block takes any of their attempts: the final chain has passed the highest Until. That it has none of
 //     them is read in its blocks, up to one that two witnesses call final (Z3). Whatever is found there counts, and is done first. What is
 //     not found is dead; its intents wait for slots of the next life.
-//   - Only then that life is stored, in a write of its own, and the rows are read anew.
+//   - Only then that life is stored, in the write that ends the dead slots, and the rows are read anew.
 //
 // Rows of all lives have one numbering: in a life the nonce of a row is its Index less Life.First. So no row is ever numbered twice, and all
 // other parts of the machine see an account whose nonces never begin anew.
@@ -191,10 +191,20 @@ func (l *life) ask() {
 		}
 	case slices.ContainsFunc(l.slots.inOrder(), func(s *slot) bool { return s.in == nil && !s.dead }):
 		e.of, e.sure, e.read = chain.Block{}, false, false // its block was none: the reading begins anew
-	case len(l.slots.inOrder()) == 0 && l.underway == (underway{}):
+	case !slices.ContainsFunc(l.slots.inOrder(), func(s *slot) bool { return !s.dead }) && l.underway == (underway{}):
 		e.opening = true
-		l.giveOrder(save{Opens: &Life{Number: l.life.Number + 1, First: l.next, Since: e.of.Number}})
+		l.giveOrder(save{Changes: l.closeDead(), Opens: &Life{Number: l.life.Number + 1, First: l.next, Since: e.of.Number}})
 	}
+}
+
+// closeDead returns the ends of the dead slots. The write that stores them opens the next life too: a leader that found them ended in a
+// life that goes on would assign nonces above those, and could never fill them.
+func (l *life) closeDead() (ends []Change) {
+	for _, s := range l.slots.inOrder() {
+		c := s.asChange(false)
+		ends, s.saving = append(ends, c), &c
+	}
+	return ends
 }
 
 // isPast reports whether the life is over, and the final chain past all that was signed in it.

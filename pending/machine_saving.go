@@ -48,7 +48,7 @@ func (v *saving) findChanges(now fence.Instant, busy bool) (changes []Change) {
 	var changed []*slot
 	for _, s := range v.slots.inOrder() {
 		c := s.asChange(v.timedOut(s, now))
-		if c == s.saved || s.isUnheard() || s.endStands() {
+		if c == s.saved || s.isUnheard() || s.endStands() || s.dead { // dead ones end with their life
 			continue
 		}
 		if _, delivery := s.lastAttempt(); busy && s.in == nil && !s.retracted && now < delivery.after.Add(v.set.Patience) {

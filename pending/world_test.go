@@ -328,6 +328,9 @@ func (w *world) judgeIntents(done map[string]int) {
 	if w.store.again {
 		w.t.Error("a slot was to be stored anew although its row was known to exist")
 	}
+	if w.store.early {
+		w.t.Error("a dead slot has ended in a life that went on: the next leader does not see that it was over")
+	}
 	if w.alarms[pending.Disagree] > 0 && !w.unreal {
 		w.t.Errorf("%d alarms say that witnesses disagree, of whom none lies", w.alarms[pending.Disagree])
 	}

@@ -29,6 +29,7 @@ type faultyStore struct {
 	slow  time.Duration // the longest time that reading a page of slots takes
 	wait  func(time.Duration)
 	again bool // a write had a slot that exists
+	early bool // a write ended a dead slot in a life that went on
 }
 
 // stall makes the reading of pages take up to some time.
@@ -109,6 +110,7 @@ func (s *faultyStore) Write(ctx context.Context, t fence.Token, b pending.Batch)
 	}
 	err := s.Memory.Write(ctx, t, b)
 	s.mu.Lock()
+	s.early = s.early || b.Opens == nil && slices.ContainsFunc(b.Changes, func(c pending.Change) bool { return c.Intent == pending.Again && c.Block.Hash == "" })
 	s.again = s.again || err != nil && strings.Contains(err.Error(), "exists already")
 	then, late := s.then, s.late
 	if err == nil {

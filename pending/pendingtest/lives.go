@@ -15,7 +15,7 @@ func wearing(index uint64, id *pending.ID, until uint64) pending.Slot {
 	return s
 }
 
-// A life of an account begins in a fenced write, and what Load says of attempts is of the newest one. An intent says in which it has ended,
+// A life of an account begins in a fenced write, with the ends of the slots that are dead, or not at all, and what Load says of attempts is of the newest one. An intent says in which it has ended,
 // and its key is known in all.
 func aLifeBegins(t *testing.T, f Fixture) {
 	old, moved := f.accept(t, "old", 1), f.accept(t, "moved", 2)
@@ -28,10 +28,10 @@ func aLifeBegins(t *testing.T, f Fixture) {
 		t.Errorf("in the first life: got %+v", got)
 	}
 	dead := pending.Change{Index: 2, Status: pending.Usurped, Intent: pending.Again, Hash: attempt(2, "a").Hash}
-	f.write(t, pending.Batch{Changes: []pending.Change{{Index: 1, Status: pending.Finalized, Intent: pending.Done, Hash: attempt(1, "a").Hash}, dead}})
+	f.write(t, pending.Batch{Changes: []pending.Change{{Index: 1, Status: pending.Finalized, Intent: pending.Done, Hash: attempt(1, "a").Hash}}})
 	next := pending.Life{Number: 1, First: 3, Since: 95}
 	for _, b := range []pending.Batch{{Opens: &pending.Life{Number: 2, First: 3}}, {Opens: &pending.Life{}}} {
-		b.Account, b.Number = Account, writes.Add(1)
+		b.Account, b.Number, b.Changes = Account, writes.Add(1), []pending.Change{dead}
 		if err := f.Store.Write(t.Context(), f.Current, b); !errors.Is(err, pending.ErrNoLife) {
 			t.Errorf("life %d is to begin: got error %v, want ErrNoLife", b.Opens.Number, err)
 		}
@@ -39,7 +39,10 @@ func aLifeBegins(t *testing.T, f Fixture) {
 	if err := f.Store.Write(t.Context(), f.Stale, pending.Batch{Account: Account, Number: writes.Add(1), Opens: &next}); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("with a stale token: got error %v", err)
 	}
-	f.write(t, pending.Batch{Opens: &next})
+	if ids, _ := f.queue(t, 9); len(ids) != 0 {
+		t.Errorf("no life has begun, and the intents %x wait", ids)
+	}
+	f.write(t, pending.Batch{Changes: []pending.Change{dead}, Opens: &next})
 	if got := f.load(t, 9); got.Life != next || got.Until != 0 || got.Begun {
 		t.Errorf("in the next life: got %+v, want none of its attempts", got)
 	}
