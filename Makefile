@@ -119,10 +119,10 @@ test-stage: test-tools
 test-whole: ## every test, also those that make test leaves out because it runs others of their kind
 	CONCH_WHOLE=1 $(MAKE) test model
 
-# Whatever starts no process and no server, with few seeds. With the race detector it would cost four times as much: make
+# Whatever starts no process, no server and no crowd of nodes, with few seeds. With the race detector it would cost four times as much: make
 # test has it.
 test-fast: ## the inner loop, within a minute: no processes, no Postgres, few seeds, no race detector
-	go test -short -timeout 5m $$(go list work | grep -v -e conch-devnode -e '/cmd/conch$$' -e /internal/keeper -e /internal/lab -e /chain/evm -e /sequencer/evm -e /postmaster -e /proctest -e /pgstore -e /pgmint -e /pgops) ./cmd/conch/internal/lab/sim/...
+	go test -short -timeout 5m $$(go list work | grep -v -e conch-devnode -e '/cmd/conch$$' -e /internal/keeper -e /internal/lab -e /chain/evm -e /sequencer/evm -e /postmaster -e /proctest -e /pgstore -e /pgmint -e /pgops -e /service/logs) ./cmd/conch/internal/lab/sim/...
 
 model: ## the models of the election and of reading a chain, every state; and each rule removed, to see it fail
 	@scripts/model.sh
