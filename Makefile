@@ -17,6 +17,8 @@ NIGHTLY_COUNT ?= 3
 CHAOS_FAULTS ?= 150
 NIGHTLY_FAULTS ?= 1000
 NIGHTLY_SEQUENCER_FAULTS ?= 200
+# So many hostile goals in Prolog, each with the whole budget of a goal.
+NIGHTLY_BOMBS ?= 100000
 NIGHTLY_LOG_FAULTS ?= 1h
 
 # How long five organisations pay each other in a storm of faults. It judges how long users wait, so that nothing runs beside it.
@@ -159,6 +161,7 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_CLIENTS="$$(scripts/clients.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
 	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab ./txlog/quorum/internal/logworld
 	$(SHARED); CONCH_LOG_FAULTS=$(NIGHTLY_LOG_FAULTS) go test -count 1 -timeout 4h -v -run TestALogUnderEveryFault ./cmd/conch
+	CONCH_NIGHTLY=1 CONCH_BOMBS=$(NIGHTLY_BOMBS) go test -count 1 -timeout 8h -v -run TestMutatedBombs ./txlog/prolog
 	@scripts/fuzz.sh $(FUZZ_RUNS)
 	GOWORK=off go -C bench/peers vet ./...
 	GOWORK=off go -C bench/peers test -timeout 10m ./...
