@@ -27,6 +27,12 @@ var libraries = []library{
 	// The node passes a transaction on to the services that guard their tables (Tables.Guard).
 	{prefix: "github.com/jackc/pgx", rooms: []string{"internal/pg", "*/pg*", "cmd/conch/internal/pg*", "cmd/conch/internal/lab/pg*", "cmd/conch/internal/node", "schedule/riverq", "examples"}, root: true},
 	{prefix: "github.com/ethereum/go-ethereum", rooms: []string{"chain/evm", "sequencer/evm"}},
+	{prefix: "github.com/cespare/xxhash", rooms: []string{"chain/substrate/extrinsic"}, travels: true},
+	{prefix: "github.com/coder/websocket", rooms: []string{"chain/substrate/internal/rpc", "chain/substrate/substratetest"}, travels: true},
+	{prefix: "github.com/decred/dcrd", rooms: []string{"chain/substrate/key"}, travels: true},
+	{prefix: "github.com/oasisprotocol/curve25519-voi", rooms: []string{"chain/substrate/key"}, travels: true},
+	// Its list of words alone.
+	{prefix: "github.com/tyler-smith/go-bip39", rooms: []string{"chain/substrate/key"}, travels: true},
 	{prefix: "github.com/aws", rooms: []string{"chain/keyservice/awskms"}},
 	// A service returns its collectors, and the node hands them to metric; condition is what evaluates PromQL.
 	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/condition", "cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*", "cmd/conch/internal/receiver/annotation"}},
