@@ -44,7 +44,18 @@ func (m *Machine) atom(s string) (term.Atom, error) {
 	if len(s) > MostText {
 		return term.Atom{}, resource("text")
 	}
-	return term.NewAtom(s), nil
+	return m.makeAtom(s), nil
+}
+
+// atomSteps is what a new atom costs beside its text: the process keeps one table of all.
+const atomSteps = 8
+
+// makeAtom makes an atom of a text that was paid for, and is short enough. One of a single character costs nothing: the table has it.
+func (m *Machine) makeAtom(s string) term.Atom {
+	if len(s) > utf8.UTFMax {
+		m.Budget.Spend(atomSteps)
+	}
+	return term.NewAtom(s)
 }
 
 func atomLength(m *Machine, a []term.Term) (bool, error) {
@@ -85,7 +96,7 @@ func atomConcat(m *Machine, a []term.Term) (bool, error) {
 		if len(s)+len(r) > MostText {
 			return false, resource("text")
 		}
-		return m.unify(a[2], term.NewAtom(s+r)), nil
+		return m.unify(a[2], m.makeAtom(s+r)), nil
 	}
 	if z := m.deref(a[2]); isCompound(z) {
 		return false, typeError("atom", z)
@@ -103,7 +114,7 @@ func atomConcat(m *Machine, a []term.Term) (bool, error) {
 			_, size := utf8.DecodeRuneInString(whole[at:])
 			at += size
 		}
-		return m.unify(x, term.NewAtom(whole[:at])) && m.unify(y, term.NewAtom(whole[at:])), at < len(whole)
+		return m.unify(x, m.makeAtom(whole[:at])) && m.unify(y, m.makeAtom(whole[at:])), at < len(whole)
 	})
 }
 
@@ -239,7 +250,7 @@ func atomNumber(m *Machine, a []term.Term) (bool, error) {
 			return false, typeError("number", n)
 		}
 		s, err := m.text(n)
-		return err == nil && m.unify(t, term.NewAtom(s)), err
+		return err == nil && m.unify(t, m.makeAtom(s)), err
 	}
 	atom, is := t.(term.Atom)
 	if !is {
@@ -256,14 +267,14 @@ func cased(f func(string) string) builtin {
 			return false, err
 		}
 		m.Budget.Spend(len(s) / 4)
-		return m.unify(a[1], term.NewAtom(f(s))), nil
+		return m.unify(a[1], m.makeAtom(f(s))), nil
 	}
 }
 
 func termToAtom(m *Machine, a []term.Term) (bool, error) {
 	if t := m.deref(a[0]); !isVar(t) {
 		s, err := m.show(t, syntax.Style{Quoted: true, NumberVars: true, Most: MostText}, 1200)
-		return err == nil && m.unify(a[1], term.NewAtom(s)), err
+		return err == nil && m.unify(a[1], m.makeAtom(s)), err
 	}
 	s, err := m.text(a[1])
 	if err != nil {
@@ -318,7 +329,7 @@ func join(m *Machine, a []term.Term) (bool, error) {
 		}
 		out.WriteString(s)
 	}
-	return m.unify(a[2], term.NewAtom(out.String())), nil
+	return m.unify(a[2], m.makeAtom(out.String())), nil
 }
 
 // split cuts a text at another.
@@ -337,7 +348,7 @@ func split(m *Machine, a []term.Term) (bool, error) {
 	m.Budget.Spend(len(s))
 	var all []term.Term
 	for part := range strings.SplitSeq(s, at) {
-		all = append(all, term.NewAtom(part))
+		all = append(all, m.makeAtom(part))
 	}
 	return m.unify(a[2], term.List(all...)), nil
 }

@@ -51,7 +51,7 @@ func init() { //nolint:gochecknoinits // a table
 		text := m.Output.String()
 		m.Output.Reset()
 		m.Output.WriteString(before)
-		return is && err == nil && m.unify(a[2], term.NewAtom(text)), err
+		return is && err == nil && m.unify(a[2], m.makeAtom(text)), err
 	})
 	define("effect", 2, effect)
 }

@@ -63,7 +63,7 @@ func subAtom(m *Machine, a []term.Term) (bool, error) {
 		s := whole[at[begin]:at[begin+size]]
 		m.Budget.Spend(len(s) / 16)
 		more = size < min(most, n-begin) || begin < to
-		return m.unify(a[1], term.Int(begin)) && m.unify(a[2], term.Int(size)) && m.unify(a[3], term.Int(n-begin-size)) && m.unify(a[4], term.NewAtom(s)), more
+		return m.unify(a[1], term.Int(begin)) && m.unify(a[2], term.Int(size)) && m.unify(a[3], term.Int(n-begin-size)) && m.unify(a[4], m.makeAtom(s)), more
 	})
 }
 
