@@ -90,7 +90,7 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 	case seen:
 		m.finding.takeSeen(in)
 	case linked:
-		m.proving.takeLinked(in)
+		m.proving.takeLinked(now, in)
 	case confirmed:
 		m.proving.takeConfirmed(in)
 		m.span.takeConfirmed(in)

@@ -225,7 +225,7 @@ func (f *finding) takeFound(in found) {
 	}
 	s.spent, s.searchAt = false, 0
 	if s.isVacant() {
-		s.inFinal = true
+		s.noteFinal()
 		return
 	}
 	s.Since -= min(s.Since, reach) // after a rewind it may have been included lower down

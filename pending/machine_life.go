@@ -57,6 +57,7 @@ type ending struct {
 	over   bool        // by two witnesses, or a person
 	of     chain.Block // the final block up to which the old attempts are looked for
 	ofBy   string
+	denied uint64 // the tip's finals when such a block was found not to do: another one is needed
 	sure   bool   // a second witness calls it final
 	readAt uint64 // the height at which that goes on
 	read   bool   // nothing is left to be read: what was not found is dead
@@ -179,7 +180,7 @@ func (l *life) ask() {
 	case !e.over:
 		l.askOpinion(chain.Inclusion{Index: noFinal, Block: e.block, Reaped: true}, e.first, e.firstBy)
 	case e.of.Hash == "":
-		if l.isPast() && len(l.deep.order) == 0 {
+		if l.isPast() && len(l.deep.order) == 0 && e.denied < l.finals {
 			e.of, e.ofBy, e.asked = l.final, l.finalBy, 0
 			l.ask()
 		}
@@ -237,7 +238,7 @@ func (l *life) takeConfirmed(in confirmed) {
 			if e.sure = agrees; agrees {
 				l.beginReading()
 			} else if differs {
-				e.of = chain.Block{}
+				e.of, e.denied = chain.Block{}, l.finals
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package pending
 
-import "github.com/conchhq/conch/chain"
+import (
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
 
 // proving decides when the transaction of a slot is final, so that the slot has ended. It takes three steps: its block is
 // linked to a final block by parent hashes (W1), if another sender has signed it that is proven (W3), and a second
@@ -43,8 +46,9 @@ func (s *slot) isUnlinked(final chain.Block) bool {
 	return s.in != nil && !s.streamed && !s.inFinal && s.first.Hash == "" && final.Hash != "" && s.in.Block.Number <= final.Number
 }
 
-// takeLinked takes which blocks are ancestors. A block that is none has left the chain.
-func (p *proving) takeLinked(in linked) {
+// takeLinked takes which blocks are ancestors. A block that is none has left the chain. A lookup may find it there again, since another node
+// answers: the second time nothing is read for a moment, or the two would be asked in turn as fast as they answer.
+func (p *proving) takeLinked(now fence.Instant, in linked) {
 	for i, one := range in.Slots {
 		s := p.slots.slotAt(one.Index)
 		if s == nil || s.in == nil || s.in.Block.Hash != one.Block.Hash || s.inFinal {
@@ -54,7 +58,10 @@ func (p *proving) takeLinked(in linked) {
 		switch {
 		case !in.Are[i]:
 			p.retractSlot(s)
-			s.doubt = true
+			if s.strayed != 0 && now < s.strayed.Add(p.set.Retry) {
+				p.pace.reread = now.Add(p.set.Retry)
+			}
+			s.doubt, s.strayed = true, now
 		case in.Of.Hash == p.final.Hash && s.first.Hash == "": // perhaps it was only the head when it was asked about
 			s.first, s.firstBy = in.Of, p.finalBy
 		}
@@ -157,7 +164,8 @@ func (p *proving) takeConfirmed(in confirmed) {
 			s.spent = true
 		case said.Stand == chain.Agrees:
 			p.noteEffect(s, said)
-			s.inFinal, s.adopted, s.witnesses = true, about.Own, [2]string{s.firstBy, said.By}
+			s.noteFinal()
+			s.adopted, s.witnesses = about.Own, [2]string{s.firstBy, said.By}
 			if _, fate := s.finalState(); fate == Done && s.in.Effect.Kind == chain.EffectUnknown {
 				p.setAlarm(Alarm{Cause: Untold, Index: s.Index, Why: "no endpoint has the state any more that tells it"}, true)
 			}

@@ -97,7 +97,7 @@ func TestAnswersThatEndNothing(t *testing.T) {
 			m.slots.addSlot(s)
 			switch in := c.in.(type) {
 			case linked:
-				m.proving.takeLinked(in)
+				m.proving.takeLinked(0, in)
 			case confirmed:
 				m.proving.takeConfirmed(in)
 			}

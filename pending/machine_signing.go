@@ -189,7 +189,7 @@ func (g *signing) takeStored(now fence.Instant, in stored) {
 		g.uncapSlot(s)
 	}
 	for _, one := range in.Unsigned {
-		g.takeUnsigned(one)
+		g.takeUnsigned(now, one)
 	}
 	g.noteStop(now, in.Hold)
 	if in.Waits != nil {
@@ -204,11 +204,14 @@ func (g *signing) wasReplacing(index uint64) bool {
 
 // takeUnsigned raises an alarm about a replacement that the fee limit or the chain forbids. Any other
 // error concerns the account: the slot still needs the replacement, and noteStop makes a pause.
-func (g *signing) takeUnsigned(failed unsigned) {
+func (g *signing) takeUnsigned(now fence.Instant, failed unsigned) {
 	s := g.slots.slotAt(failed.Index)
 	why := failed.Why.Error()
 	switch {
 	case errors.Is(failed.Why, chain.ErrEnough):
+		if s == nil || !s.stuck { // it is still needed, and would be asked for again at once
+			g.holdSigning(now)
+		}
 		if s != nil {
 			s.payMore, s.stuck = false, false
 			s.noteUnrenewed(&g.tip)
@@ -236,7 +239,7 @@ func (g *signing) noteStop(now fence.Instant, why error) {
 	text := ""
 	if why != nil {
 		text = why.Error()
-		g.heldAt, g.heldBy = g.head.Number+1, now.Add(g.set.Patience)
+		g.holdSigning(now)
 	}
 	if short.lacks {
 		g.alarmFunds(text)
@@ -248,6 +251,11 @@ func (g *signing) noteStop(now fence.Instant, why error) {
 		g.alarmUnclear(why)
 	}
 	g.setAlarm(Alarm{Cause: Keys, Whole: true, Why: text}, errors.Is(why, chain.ErrKey))
+}
+
+// holdSigning stops signing until the next block, or for Patience if none comes.
+func (g *signing) holdSigning(now fence.Instant) {
+	g.heldAt, g.heldBy = g.head.Number+1, now.Add(g.set.Patience)
 }
 
 // alarmUnclear raises the alarm about an unrecognised refusal, if why is one, and ends any other.

@@ -32,11 +32,12 @@ type slot struct {
 	saving     *Change       // the state being stored, nil if none is
 	saved      Change        // the state last stored
 
-	retracted bool      // its block has left the chain
-	refuted   bool      // a second witness has said that in is not in its block, or that this block is not final
-	firstBy   string    // the endpoint that showed first
-	witnesses [2]string // those that have called in final
-	adopted   bool      // in is no stored attempt, and carries the intent's call: its row was lost
+	retracted bool          // its block has left the chain
+	refuted   bool          // a second witness has said that in is not in its block, or that this block is not final
+	firstBy   string        // the endpoint that showed first
+	witnesses [2]string     // those that have called in final
+	strayed   fence.Instant // when a block of its was last found to be no ancestor; 0: none was
+	adopted   bool          // in is no stored attempt, and carries the intent's call: its row was lost
 
 	countAt      chain.Block // the head as of which a witness is asked to count, if the nonce is vacant
 	finalAtCount chain.Block // the final block when the first witness counted
@@ -145,6 +146,10 @@ func (s *slot) setPlace(in *chain.Inclusion, streamed bool) {
 	s.countAt, s.finalAtCount, s.uncounted, s.witnesses = chain.Block{}, chain.Block{}, false, [2]string{}
 	s.doubt, s.spent, s.payMore, s.stuck, s.passed, s.searchAt = false, false, false, false, 0, 0
 }
+
+// noteFinal notes that in is final, by two witnesses. That a lookup has not found it is answered by that: if it were asked further, nothing would take
+// the answer, and it would be asked again at once.
+func (s *slot) noteFinal() { s.inFinal, s.contradicted = true, false }
 
 // noteAccepted notes that a node has an attempt.
 func (s *slot) noteAccepted(at *delivery) {

@@ -111,9 +111,8 @@ type world struct {
 	alarms  map[pending.Cause]int
 	foreign map[chain.Hash]bool
 	forget  atomic.Bool
-	flood   atomic.Bool // a leader has sent the same again and again
-	peak    int         // the greatest height so far
-	unreal  bool        // final blocks can be taken back
+	peak    int  // the greatest height so far
+	unreal  bool // final blocks can be taken back
 	era     uint64
 	lives   bool // the account can be reaped
 	relaxed bool // intents pass one that cannot be paid yet
@@ -125,6 +124,7 @@ type leader struct {
 	kill   func()
 	killed atomic.Bool
 	done   chan struct{}
+	watch  *watch
 }
 
 func newWorld(t *testing.T, seed uint64, of chaintest.Config) *world {
@@ -228,8 +228,10 @@ func (w *world) lead(ctx context.Context) {
 	gate, latch := fence.New(scope, bubbleClock)
 	latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
 	line := w.node.Line()
+	node := &forgetful{Chain: line, rand: rand.New(rand.NewPCG(w.rand.Uint64(), 3)), forget: &w.forget}
+	seen := &watch{wait: w.wait}
 	cfg := pending.Config{
-		Account: w.from, Chain: &forgetful{Chain: line, rand: rand.New(rand.NewPCG(w.rand.Uint64(), 3)), forget: &w.forget, wait: w.wait, flood: &w.flood}, Store: w.store, Sequence: w.writes, Clock: bubbleClock,
+		Account: w.from, Chain: watchedChain{node, seen}, Store: watchedStore{w.store, seen}, Sequence: w.writes, Clock: seen.clock,
 		Relaxed: w.relaxed, MaxInFlight: 30, MaxBatch: 10, FillAfter: 8, RestoreWait: time.Minute,
 		Events: pending.Events{Alarm: func(a pending.Alarm) {
 			w.mu.Lock()
@@ -246,7 +248,7 @@ func (w *world) lead(ctx context.Context) {
 		w.t.Fatal(err)
 	}
 	led, kill := context.WithCancel(ctx)
-	l := &leader{done: make(chan struct{})}
+	l := &leader{done: make(chan struct{}), watch: seen}
 	l.kill = func() {
 		l.killed.Store(true)
 		kill()
@@ -322,8 +324,10 @@ func (w *world) countNonces(done map[string]int, stored map[chain.Hash]chain.Sig
 
 // judgeIntents judges what is said of the intents, given how often each was carried out.
 func (w *world) judgeIntents(done map[string]int) {
-	if w.flood.Load() {
-		w.t.Error("a leader has sent something again and again, without a pause")
+	for i, l := range w.leaders {
+		if fault := l.watch.found(); fault != "" {
+			w.t.Errorf("leader %d: %s", i+1, fault)
+		}
 	}
 	if w.store.again {
 		w.t.Error("a slot was to be stored anew although its row was known to exist")

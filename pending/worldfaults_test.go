@@ -131,34 +131,12 @@ func (s *faultyStore) Write(ctx context.Context, t fence.Token, b pending.Batch)
 	return err
 }
 
-// forgetful is a node that sometimes does not find a transaction that it has. It counts how often it was sent something at one instant.
+// forgetful is a node that sometimes does not find a transaction that it has.
 type forgetful struct {
 	chain.Chain
 	mu     sync.Mutex // holds rand: a leader looks at its last final row beside all else
 	rand   *rand.Rand
 	forget *atomic.Bool
-
-	wait  func(time.Duration)
-	at    time.Time // the instant at which something was sent last
-	sent  int       // how often then
-	flood *atomic.Bool
-}
-
-// most is how often a leader may send something at one instant, in which nothing else has happened.
-const most = 100
-
-// Submit lets time pass for a leader that would send for ever.
-func (f *forgetful) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outcome {
-	if now := time.Now(); f.at.Equal(now) {
-		f.sent++
-	} else {
-		f.at, f.sent = now, 0
-	}
-	if f.sent > most {
-		f.flood.Store(true)
-		f.wait(time.Second)
-	}
-	return f.Chain.Submit(ctx, attempts)
 }
 
 func (f *forgetful) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {

@@ -19,7 +19,7 @@ const (
 // Moment is something that happened to an intent, as its owner's node saw it.
 type Moment struct {
 	At        time.Time
-	Event     string         // what happened, as the diagram of docs/sequencer.md names it
+	Event     string         // what happened, as the diagram of sequencer/states.md names it
 	State     string         // in which the intent was then
 	With      ledger.Account // its coordinator; empty if it has none
 	Assembled ledger.Hash    // the attempt that it is about, or zero

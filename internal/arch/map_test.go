@@ -211,7 +211,7 @@ func (f file) exports() map[string]int {
 }
 
 // numberPages are the pages that define the numbers, each in a row of a table.
-var numberPages = []string{"docs/requirements.md", "docs/guarantees.md"}
+var numberPages = []string{requirements, divergence, "docs/guarantees.md"}
 
 var (
 	defined = regexp.MustCompile(`(?m)^\| ([A-Z]\d{1,2}) \|`)
@@ -223,8 +223,7 @@ var (
 )
 
 func citationRules() []wall {
-	const page = "docs/requirements.md"
-	written := file{page, "| D1 | a lock | 001 |\n| D3 | a name | 001 |\n"}
+	written := file{requirements, "| D1 | a lock | 001 |\n| D3 | a name | 001 |\n"}
 	return []wall{
 		{
 			name: "a number that is cited is written down", check: checkNumbers,

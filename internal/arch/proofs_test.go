@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// requirements is the page with a row for each number: what it asks, and the tests and stories that show it. From plannedPart on
-// nothing shows it yet.
-const requirements, plannedPart = "docs/requirements.md", "## Not built yet"
+// requirements and divergence are the pages with a row for each number: what it asks or decides, and the tests and stories that show it.
+const requirements, divergence = "docs/requirements.md", "docs/divergence.md"
 
 var (
 	proofRow   = regexp.MustCompile(`(?m)^\| ([A-Z]\d{1,2}) \| (.*) \|$`)
@@ -32,30 +31,29 @@ func proofRules() []wall {
 			{"nothing cites it", sources(test(""), page("| P1 | a committee | `book.TestOne` | |\n")), "book.TestOne, which docs/requirements.md names for P1, does not cite it"},
 			{"another test cites it", sources(test("// P1\nfunc TestTwo(t *testing.T) {\n}\n\n"), page("| P1 | a committee | `book.TestOne` | |\n")), "book.TestOne, which docs/requirements.md names for P1, does not cite it"},
 			{"a story does not", sources(file{"sequencer/internal/book/testdata/one.txt", "# one\n"}, page("| P1 | a committee | [one](../sequencer/internal/book/testdata/one.txt) | |\n")), "testdata/one.txt, which docs/requirements.md names for P1, does not cite it"},
-			{"a decision by a test that is gone", sources(test(""), page("| D1 | decided | `wire.TestOne` | |\n")), "docs/requirements.md names wire.TestOne for D1, which is not there"},
+			{"a decision by a test that is gone", sources(test(""), file{divergence, "| D1 | decided | `wire.TestOne` | |\n"}), "docs/divergence.md names wire.TestOne for D1, which is not there"},
 		},
 	}}
 }
 
 func checkProofs(h house) (complaints []string) {
 	for _, f := range h.files {
-		if f.path != requirements {
+		if f.path != requirements && f.path != divergence {
 			continue
 		}
-		built, _, _ := strings.Cut(f.text, plannedPart)
-		for _, row := range proofRow.FindAllStringSubmatch(built, -1) {
-			complaints = append(complaints, checkProof(h, row[1], row[2])...)
+		for _, row := range proofRow.FindAllStringSubmatch(f.text, -1) {
+			complaints = append(complaints, checkProof(h, f.path, row[1], row[2])...)
 		}
 	}
 	return complaints
 }
 
-// checkProof looks at what a row names. A decision (D) may name nothing: it is about a document.
-func checkProof(h house, number, row string) (complaints []string) {
+// checkProof looks at what a row of a page names. A decision (D) may name nothing: it is about a document.
+func checkProof(h house, page, number, row string) (complaints []string) {
 	named := 0
 	proof := func(what string, in ...file) {
 		if named++; !slices.ContainsFunc(in, func(f file) bool { return cites(f, number) }) {
-			complaints = append(complaints, fmt.Sprintf("%s, which %s names for %s, does not cite it", what, requirements, number))
+			complaints = append(complaints, fmt.Sprintf("%s, which %s names for %s, does not cite it", what, page, number))
 		}
 	}
 	for _, found := range proofTest.FindAllStringSubmatch(row, -1) {
@@ -66,13 +64,13 @@ func checkProof(h house, number, row string) (complaints []string) {
 			}
 		}
 		if len(tests) == 0 {
-			complaints = append(complaints, fmt.Sprintf("%s names %s.%s for %s, which is not there", requirements, found[1], found[2], number))
+			complaints = append(complaints, fmt.Sprintf("%s names %s.%s for %s, which is not there", page, found[1], found[2], number))
 			continue
 		}
 		proof(found[1]+"."+found[2], tests...)
 	}
 	for _, found := range proofStory.FindAllStringSubmatch(row, -1) {
-		place := path.Join(path.Dir(requirements), found[1])
+		place := path.Join(path.Dir(page), found[1])
 		for _, f := range h.files { // checkLinks reports missing ones
 			if f.path == place {
 				proof(found[1], f)
@@ -80,7 +78,7 @@ func checkProof(h house, number, row string) (complaints []string) {
 		}
 	}
 	if named == 0 && len(complaints) == 0 && number[0] != 'D' {
-		complaints = append(complaints, fmt.Sprintf("%s names no test and no story for %s", requirements, number))
+		complaints = append(complaints, fmt.Sprintf("%s names no test and no story for %s", page, number))
 	}
 	return complaints
 }
