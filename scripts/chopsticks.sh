@@ -5,7 +5,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-source=$here/../chain/substrate/internal/realruntime
+source=$here/../chain/substrate/internal/chopstickstest
 skip() { echo "chopsticks: $1, so the tests of Substrate on a real runtime are skipped; install it, or name its folder in CONCH_CHOPSTICKS, to run them" >&2; exit 0; }
 
 if [ -n "${CONCH_CHOPSTICKS:-}" ]; then echo "$CONCH_CHOPSTICKS"; exit 0; fi

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package realruntime runs a runtime that nobody here wrote, statemine 900, under Chopsticks, and without a network: it judges
+// Package chopstickstest runs a runtime that nobody here wrote, statemine 900, under Chopsticks, and without a network: it judges
 // extrinsics as a chain does. Both come from npm ([scripts/chopsticks.sh] installs them), and nothing of them is committed.
 //
 // What it cannot judge: a pool (the second extrinsic of one nonce is stale there, and none waits), finality (each head is final), and the
@@ -8,7 +8,7 @@
 //
 // [scripts/chopsticks.sh]: https://github.com/conchhq/conch/blob/main/scripts/chopsticks.sh
 // [substratetest]: https://pkg.go.dev/github.com/conchhq/conch/chain/substrate/substratetest
-package realruntime
+package chopstickstest
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func Start(t testing.TB, funds map[string]uint64) *Node {
 	if tools == "" {
 		runtest.Missing(t, "Chopsticks is not installed: scripts/chopsticks.sh installs it from npm, CONCH_CHOPSTICKS names its folder")
 	}
-	cmd := exec.Command("node", filepath.Join(tools, "node_modules/@acala-network/chopsticks/chopsticks.cjs"), //nolint:gosec // the tool that the tester named
+	cmd := exec.CommandContext(context.Background(), "node", filepath.Join(tools, "node_modules/@acala-network/chopsticks/chopsticks.cjs"), //nolint:gosec // the tool that the tester named
 		"--config", configure(t, tools, funds), "--host", "127.0.0.1", "--port", "0")
 	cmd.Dir = t.TempDir()
 	process := proctest.Listen(t, cmd)
@@ -58,7 +58,7 @@ func Start(t testing.TB, funds map[string]uint64) *Node {
 		t.Fatalf("Chopsticks does not say where it listens: %s", said)
 	}
 	go func() { // what it prints later is of no use
-		for range process.Lines { //nolint:revive // only to be read
+		for range process.Lines {
 		}
 	}()
 	return &Node{Address: at[1], t: t}
