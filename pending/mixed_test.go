@@ -56,10 +56,11 @@ type mixedWorld struct {
 	kill  func()
 	done  chan struct{}
 	few   bool // leaders have few slots in memory
+	watch watch
 }
 
 func (w *mixedWorld) live(seed uint64) {
-	w.few = seed%3 != 0
+	w.few, w.watch.wait = seed%3 != 0, time.Sleep
 	w.node = chaintest.New(chaintest.Config{Seed: seed, Depth: depth})
 	w.from = w.node.Account("sender", 1<<60)
 	w.store = &pending.Memory{Fence: func(t fence.Token) error {
@@ -137,6 +138,9 @@ func (w *mixedWorld) finish(ctx context.Context, end func(), mining chan struct{
 	placed := w.placed(ctx)
 	end()
 	<-mining
+	if fault := w.watch.found(); fault != "" {
+		w.Error(fault)
+	}
 	for i, r := range w.store.Records() {
 		if n := placed[fmt.Sprint(i)]; n != 1 || r.Fate != pending.Done {
 			w.Errorf("intent %d is %d times in the surviving chain, and its fate is %s (%+v), want once and done", i, n, r.Fate, r.Last)
@@ -237,7 +241,7 @@ func (w *mixedWorld) lead(ctx context.Context) {
 	gate, latch := fence.New(scope, bubbleClock)
 	latch.Open(token, 0, bubbleClock().Add(10_000*time.Hour))
 	cfg := pending.Config{
-		Account: w.from, Chain: w.chain, Store: w.store, Clock: bubbleClock, MaxInFlight: 8, MaxBatch: 4, FillAfter: 8, RejectAfter: time.Second,
+		Account: w.from, Chain: watchedChain{w.chain, &w.watch}, Store: watchedStore{w.store, &w.watch}, Clock: w.watch.clock, MaxInFlight: 8, MaxBatch: 4, FillAfter: 8, RejectAfter: time.Second,
 	}
 	if w.few {
 		cfg = cfg.Holding(2, 2, 1+w.rand.IntN(2), 1)
