@@ -72,3 +72,18 @@ func TestARehearsalThatFailsLeavesNothing(t *testing.T) {
 		t.Errorf("got %d locks more, want one, of the process key", after-before)
 	}
 }
+
+// What no rehearsal prepares is short: each statement reads and plans the conditions of triggers anew, and a bid and a farewell have
+// others wait.
+func TestABidReadsShortConditions(t *testing.T) {
+	t.Parallel()
+	db, _, _, _ := setup(t)
+	var bytes int
+	if err := db.Connect(t).QueryRow(t.Context(), `SELECT coalesce(sum(length(tgqual::text)), 0) FROM pg_trigger
+		WHERE tgrelid IN ('conch.leadership'::regclass, 'conch.leadership_history'::regclass, 'conch.heartbeat'::regclass, 'conch.process'::regclass)`).Scan(&bytes); err != nil {
+		t.Fatal(err)
+	}
+	if bytes > 1000 { // two columns compared with IS DISTINCT FROM have 800
+		t.Errorf("the conditions of triggers have %d bytes: put what is long into their functions", bytes)
+	}
+}

@@ -100,23 +100,26 @@ RETURN hashtextextended(scope, x'636f6e6368'::bigint);
 
 -- S8: wakes the candidates. The holder is empty if the scope was given up, so that they know whether
 -- to bid.
-CREATE FUNCTION conch.announce() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    channel pg_catalog.text := pg_catalog.current_setting('conch.listen_channel', true);
-BEGIN
-    PERFORM pg_catalog.pg_notify(
-        CASE WHEN channel OPERATOR(pg_catalog.<>) '' THEN channel ELSE 'conch_leader_change' END,
-        pg_catalog.concat(NEW.scope, ':', CASE WHEN NEW.parted_at IS NULL THEN NEW.holder END, ':', NEW.epoch));
-    RETURN NULL;
-END $$;
-
+--
 -- A notification is a hint that may be lost, and must not stop what it tells of. A commit that notifies
 -- fails with 54000 once the server's one queue is full, and from half full on the server warns: one
 -- session of any database that listens and stays in a transaction is enough. So from half full on
 -- nothing is announced, and candidates poll. To ask also frees what every listener has read.
+CREATE FUNCTION conch.announce() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    channel pg_catalog.text := pg_catalog.current_setting('conch.listen_channel', true);
+BEGIN
+    IF pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.<) 0.5 THEN
+        PERFORM pg_catalog.pg_notify(
+            CASE WHEN channel OPERATOR(pg_catalog.<>) '' THEN channel ELSE 'conch_leader_change' END,
+            pg_catalog.concat(NEW.scope, ':', CASE WHEN NEW.parted_at IS NULL THEN NEW.holder END, ':', NEW.epoch));
+    END IF;
+    RETURN NULL;
+END $$;
+-- A statement reads and plans the conditions of triggers anew, while a session keeps its functions: so
+-- a farewell and a bid, for which others wait, have short conditions, and what is long is in functions.
 CREATE TRIGGER announce AFTER UPDATE ON conch.leadership FOR EACH ROW
-    WHEN ((OLD.term IS DISTINCT FROM NEW.term OR OLD.parted_at IS DISTINCT FROM NEW.parted_at)
-          AND pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.<) 0.5)
+    WHEN (OLD.term IS DISTINCT FROM NEW.term OR OLD.parted_at IS DISTINCT FROM NEW.parted_at)
     EXECUTE FUNCTION conch.announce();
 
 -- A lower epoch or a missing row would make a stale token look current. To do that on purpose, drop
@@ -126,47 +129,49 @@ CREATE TRIGGER announce AFTER UPDATE ON conch.leadership FOR EACH ROW
 -- it by 1, and after a failover or a restore by 1,000,000 more for each timeline. Only the owner may
 -- raise it further, to 2^62 at most, above which bids still have room. A timeline is bounded since
 -- bids multiply it, and a time since nobody could read a list with one that is infinite.
-CREATE OR REPLACE FUNCTION conch.guard_epoch() RETURNS trigger LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION conch.guard_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     old_epoch bigint := 0;
     most      bigint;
 BEGIN
-    IF TG_OP = 'DELETE' THEN
+    -- What a bid and a farewell do, unless the database has another history.
+    IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' AND NEW.scope OPERATOR(pg_catalog.=) OLD.scope
+       AND NEW.epoch OPERATOR(pg_catalog.>=) OLD.epoch AND NEW.epoch OPERATOR(pg_catalog.<=) (OLD.epoch OPERATOR(pg_catalog.+) 1)
+       AND NEW.timeline OPERATOR(pg_catalog.=) OLD.timeline
+       AND pg_catalog.isfinite(NEW.acquired_at) AND pg_catalog.isfinite(NEW.parted_at) IS NOT FALSE THEN
+        RETURN NEW;
+    END IF;
+    IF TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN
         RAISE EXCEPTION 'rows of conch.leadership are never deleted: the epoch of scope % must survive', OLD.scope;
     END IF;
-    IF TG_OP = 'UPDATE' THEN
+    IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' THEN
         old_epoch := OLD.epoch;
-        IF NEW.epoch < OLD.epoch OR NEW.scope <> OLD.scope THEN
+        IF NEW.epoch OPERATOR(pg_catalog.<) OLD.epoch OR NEW.scope OPERATOR(pg_catalog.<>) OLD.scope THEN
             RAISE EXCEPTION 'the epoch of scope % must not go down from % to %', OLD.scope, OLD.epoch, NEW.epoch;
         END IF;
     END IF;
-    IF NEW.epoch > old_epoch + 1 THEN
-        most := old_epoch + 1 + 1000000 * ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
-        IF (SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class c WHERE c.oid = TG_RELID) THEN
+    IF NEW.epoch OPERATOR(pg_catalog.>) (old_epoch OPERATOR(pg_catalog.+) 1) THEN
+        most := old_epoch OPERATOR(pg_catalog.+) 1 OPERATOR(pg_catalog.+) (1000000 OPERATOR(pg_catalog.*)
+            pg_catalog.concat('x', pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint);
+        IF (SELECT pg_catalog.pg_has_role(c.relowner, 'USAGE') FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) TG_RELID) THEN
             most := greatest(most, 4611686018427387904);
         END IF;
     END IF;
-    IF NEW.epoch > most OR NEW.epoch < 0 THEN
+    IF NEW.epoch OPERATOR(pg_catalog.>) most OR NEW.epoch OPERATOR(pg_catalog.<) 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range',
-            MESSAGE = format('the epoch of scope %s must not leap from %s to %s', NEW.scope, old_epoch, NEW.epoch),
+            MESSAGE = pg_catalog.format('the epoch of scope %s must not leap from %s to %s', NEW.scope, old_epoch, NEW.epoch),
             HINT = 'A bid raises it by 1, or jumps after a failover; the owner of the schema raises it with `conch migrate advance`.';
-    ELSIF NEW.timeline NOT BETWEEN 0 AND 4294967295 THEN
-        RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = format('%s is no timeline', NEW.timeline);
-    ELSIF NOT isfinite(NEW.acquired_at) OR NOT isfinite(NEW.parted_at) THEN
-        RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = format('a term of scope %s must not begin or end at infinity', NEW.scope);
+    ELSIF NEW.timeline OPERATOR(pg_catalog.<) 0 OR NEW.timeline OPERATOR(pg_catalog.>) 4294967295 THEN
+        RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = pg_catalog.format('%s is no timeline', NEW.timeline);
+    ELSIF NOT pg_catalog.isfinite(NEW.acquired_at) OR NOT pg_catalog.isfinite(NEW.parted_at) THEN
+        RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range',
+            MESSAGE = pg_catalog.format('a term of scope %s must not begin or end at infinity', NEW.scope);
     END IF;
     RETURN NEW;
 END $$;
 CREATE OR REPLACE TRIGGER guard_rows BEFORE INSERT OR DELETE ON conch.leadership FOR EACH ROW
     EXECUTE FUNCTION conch.guard_epoch();
--- A bid and a farewell pass here, so what they do is let through without a call.
 CREATE OR REPLACE TRIGGER guard_epoch BEFORE UPDATE ON conch.leadership FOR EACH ROW
-    WHEN (NEW.scope OPERATOR(pg_catalog.<>) OLD.scope
-          OR NEW.epoch OPERATOR(pg_catalog.<) OLD.epoch
-          OR NEW.epoch OPERATOR(pg_catalog.>) (OLD.epoch OPERATOR(pg_catalog.+) 1)
-          OR NEW.timeline OPERATOR(pg_catalog.<) 0 OR NEW.timeline OPERATOR(pg_catalog.>) 4294967295
-          OR NOT pg_catalog.isfinite(NEW.acquired_at) OR NOT pg_catalog.isfinite(NEW.parted_at))
     EXECUTE FUNCTION conch.guard_epoch();
 CREATE OR REPLACE FUNCTION conch.guard_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

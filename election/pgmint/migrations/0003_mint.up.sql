@@ -124,7 +124,7 @@ DECLARE
     -- pg_control_checkpoint() stays stale after a promotion until a checkpoint.
     tl      bigint := ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
     new     text[];   -- scopes without a row
-    another text[] := '{}'; -- of new, those that another transaction is about to insert
+    another text[] := ARRAY[]::text[]; -- of new, those that another transaction is about to insert
     gone    bigint[]; -- processes that have ended; this transaction holds their keys
     mine    text[];   -- scopes that are free, and locked by us if by_lock
     free    text[];   -- of mine, those whose fence we hold exclusively
@@ -139,11 +139,11 @@ DECLARE
     refused text[];
     ended   jsonb;
     orphan  record;   -- a term of a process that has ended
-    nobody  CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
+    nobody  CONSTANT uuid := uuid '00000000-0000-0000-0000-000000000000'; -- with its type, so that no call casts a text
     -- Why a term ended without a farewell.
     own_again   CONSTANT text := 'its own process bid for it again';
     no_farewell CONSTANT text := 'its session ended without a farewell';
-    outage      CONSTANT interval := '30 s'; -- without a leader: the history says if no candidate was there to lead
+    outage      CONSTANT interval := interval '30 s'; -- without a leader: the history says if no candidate was there to lead
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'conch.bid must run in READ COMMITTED';
