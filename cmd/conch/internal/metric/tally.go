@@ -24,8 +24,7 @@ const (
 // milliseconds are the upper bounds of buckets, from a round trip on a local socket to a lease that ran out.
 var milliseconds = [...]float64{0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000}
 
-// tally is what is counted for a scope, or for all scopes together. It is copied whole when the page is read: with ten thousand scopes that
-// takes a thousandth of what a metric object for each number took.
+// tally is what is counted for a scope, or for all scopes together. It is copied whole when the page is read.
 type tally struct {
 	counts [columns]uint64
 	times  [timed]histogram
