@@ -27,7 +27,8 @@ const askFor = time.Second
 
 var (
 	databaseUp = prometheus.NewDesc(Prefix+"database_up", "1 if the database answers this process.", nil, nil)
-	candidates = gauge("candidates", "Processes alive that campaign for the scope, its leader among them, as the database says on every process.")
+	candidates = prometheus.NewDesc(Prefix+"candidates",
+		"Processes alive that campaign for the scope, its leader among them, as the database says on every process.", []string{"scope"}, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/mint"
@@ -14,20 +15,20 @@ import (
 
 // Collector keeps the metrics of a set of scopes. All methods are safe for concurrent use.
 type Collector struct {
-	gate   func(scope string) *fence.Gate
-	clock  fence.Clock
-	summed bool // counters and histograms are of all scopes together
-
-	acquired, lost, attempts, blocked, begun, failovers, failed *prometheus.CounterVec
-	acquire, beat                                               *prometheus.HistogramVec
+	gate  func(scope string) *fence.Gate
+	clock fence.Clock
+	all   *tally       // counters and histograms of all scopes together; nil: each scope has its own
+	made  *dto.Counter // has the instant at which counting began
 
 	mu     sync.Mutex
 	scopes map[string]*state
-	order  []string
+	order  []string // sorted
 }
 
-// state is what the gauges of one scope are computed from.
+// state is what is known of one scope: what is counted, and what its gauges are computed from.
 type state struct {
+	*tally
+
 	leads    bool
 	epoch    int64
 	since    fence.Instant // when the token arrived
@@ -44,21 +45,21 @@ var _ prometheus.Collector = (*Collector)(nil)
 // New returns a collector in which every scope has all its metrics, at 0. gate returns nil for a
 // scope that has no gate yet. clock must be that of the electors; nil means [fence.Boottime].
 func New(scopes []string, gate func(scope string) *fence.Gate, clock fence.Clock) *Collector {
-	return newCollector(scopes, gate, clock, false)
+	return newCollector(scopes, gate, clock, nil)
 }
 
 // NewSummed is like [New], but what is counted is counted for all scopes together, without the label scope: the gauges alone are of each
 // scope. With ten thousand scopes the page has a tenth of the lines.
 func NewSummed(scopes []string, gate func(scope string) *fence.Gate, clock fence.Clock) *Collector {
-	return newCollector(scopes, gate, clock, true)
+	return newCollector(scopes, gate, clock, &tally{})
 }
 
-func newCollector(scopes []string, gate func(scope string) *fence.Gate, clock fence.Clock, summed bool) *Collector {
+func newCollector(scopes []string, gate func(scope string) *fence.Gate, clock fence.Clock, all *tally) *Collector {
 	if clock == nil {
 		clock = fence.Boottime
 	}
-	c := &Collector{gate: gate, clock: clock, summed: summed, scopes: map[string]*state{}}
-	c.make()
+	c := &Collector{gate: gate, clock: clock, all: all, scopes: map[string]*state{}}
+	c.made = born()
 	c.Add(scopes...)
 	return c
 }
@@ -72,34 +73,14 @@ func (c *Collector) Add(scopes ...string) {
 		if c.scopes[name] != nil {
 			continue
 		}
-		c.scopes[name] = &state{}
+		s := &state{tally: c.all}
+		if s.tally == nil {
+			s.tally = &tally{}
+		}
+		c.scopes[name] = s
 		c.order = append(c.order, name)
-		for _, v := range []*prometheus.CounterVec{c.acquired, c.attempts, c.blocked, c.begun, c.failovers} {
-			v.WithLabelValues(c.label(name))
-		}
-		for _, reason := range Reasons {
-			c.lost.WithLabelValues(c.label(name), reason)
-		}
-		for _, reason := range Failures {
-			c.failed.WithLabelValues(c.label(name), reason)
-		}
-		c.acquire.WithLabelValues(c.label(name))
-		c.beat.WithLabelValues(c.label(name))
 	}
-}
-
-// label returns the label of what is counted for a scope; an empty one is none.
-func (c *Collector) label(scope string) string {
-	if c.summed {
-		return ""
-	}
-	return scope
-}
-
-func (c *Collector) known() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.order)
+	slices.Sort(c.order)
 }
 
 // Events returns the events that every elector of these scopes must report to.
@@ -108,28 +89,20 @@ func (c *Collector) Events() election.Events {
 }
 
 // Blocked counts a transmission that a shut gate refused (S17).
-func (c *Collector) Blocked(scope string) {
-	if c.at(scope, func(*state) {}) {
-		c.blocked.WithLabelValues(c.label(scope)).Inc()
-	}
-}
+func (c *Collector) Blocked(scope string) { c.at(scope, func(s *state) { s.counts[blocked]++ }) }
 
 // Failed counts a failure of the scope's role that is not reported as a fact of an elector.
 func (c *Collector) Failed(scope string, why error) {
-	if c.at(scope, func(*state) {}) {
-		c.failed.WithLabelValues(c.label(scope), failure(why)).Inc()
-	}
+	c.at(scope, func(s *state) { s.counts[failed+slices.Index(Failures, failure(why))]++ })
 }
 
-// at runs f on the state of a known scope. It reports whether the scope is known.
-func (c *Collector) at(name string, f func(*state)) bool {
+// at runs f on the state of a scope, if it is known.
+func (c *Collector) at(name string, f func(*state)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.scopes[name]
-	if s != nil {
+	if s := c.scopes[name]; s != nil {
 		f(s)
 	}
-	return s != nil
 }
 
 func (c *Collector) fact(f election.Fact) {
@@ -148,49 +121,47 @@ func (c *Collector) fact(f election.Fact) {
 	case election.Failing:
 		c.Failed(f.Scope, f.Err)
 	case election.Acquired:
-		if !c.at(f.Scope, func(s *state) { s.leads, s.epoch, s.since, s.unled = true, f.Token.Epoch, now, false }) {
-			return
-		}
-		c.acquired.WithLabelValues(c.label(f.Scope)).Inc()
-		c.begun.WithLabelValues(c.label(f.Scope)).Inc()
-		if !f.Handoff && f.Token.Epoch > 1 { // the first epoch has no predecessor
-			c.failovers.WithLabelValues(c.label(f.Scope)).Inc()
-		}
+		c.at(f.Scope, func(s *state) {
+			s.leads, s.epoch, s.since, s.unled = true, f.Token.Epoch, now, false
+			s.counts[acquired]++
+			s.counts[begun]++
+			if !f.Handoff && f.Token.Epoch > 1 { // the first epoch has no predecessor
+				s.counts[failovers]++
+			}
+		})
 	case election.Draining, election.Lost:
 		// A leadership is over when its gate shuts, so Released and Abandoned do not count.
 		// Lost can follow Draining, and the leadership is counted once.
-		led := false
-		c.at(f.Scope, func(s *state) { led, s.leads = s.leads, false })
-		if led {
-			c.lost.WithLabelValues(c.label(f.Scope), reason(f)).Inc()
-		}
+		c.at(f.Scope, func(s *state) {
+			if s.leads {
+				s.leads = false
+				s.counts[lost+slices.Index(Reasons, reason(f))]++
+			}
+		})
 	}
 }
 
 func (c *Collector) beaten(h election.Heartbeat) {
 	for i, ok := range h.Renewed {
-		if ok && c.at(h.Scopes[i], func(s *state) { s.beaten, s.anyBeats = h.Sent, true }) {
-			c.beat.WithLabelValues(c.label(h.Scopes[i])).Observe(ms(h.Took))
+		if ok {
+			c.at(h.Scopes[i], func(s *state) {
+				s.beaten, s.anyBeats = h.Sent, true
+				s.times[beat].observe(ms(h.Took))
+			})
 		}
 	}
 }
 
 func (c *Collector) attempted(b election.Bidding) {
 	for _, name := range b.Scopes {
-		if c.at(name, func(*state) {}) {
-			c.attempts.WithLabelValues(c.label(name)).Inc()
-		}
+		c.at(name, func(s *state) { s.counts[attempts]++ })
 	}
 	for i, r := range b.Results {
-		name := b.Scopes[i]
-		var took time.Duration
-		won := false
-		c.at(name, func(s *state) {
-			took, won = s.result(b, r)
+		c.at(b.Scopes[i], func(s *state) {
+			if took, won := s.result(b, r); won {
+				s.times[acquire].observe(ms(took))
+			}
 		})
-		if won {
-			c.acquire.WithLabelValues(c.label(name)).Observe(ms(took))
-		}
 	}
 }
 

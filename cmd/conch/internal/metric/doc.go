@@ -34,16 +34,19 @@
 //	leaderless_seconds        for how long nobody has led a scope that this process wants, by
 //	                          its own bids; 0 once a process leads, and while the database is away
 //
+// [Page] writes the lines of scopes itself, and leaves all others to Prometheus' library: with ten thousand scopes that takes a tenth of
+// the time (BenchmarkPage).
+//
 // [Base] asks the database at each scrape whether it answers, and how many candidates each scope has.
 //
 // Requirements S17, S30, S31, F7.
 //
 // # Add a metric
 //
-//  1. Of a scope: a field of [Collector], made in Collector.make, listed in Collector.told (TestEveryCollectorIsExported), with 0
-//     for every scope in Collector.Add, counted in Collector.fact. Look first whether leadership_lost_total{reason} says it
-//     already. Of a service: a row of the [Table] in its metrics.go, whose collector is returned by Collectors. Of the node: a
-//     collector here ([Build] and [Base] are two), passed to [Page] in package node.
+//  1. Of a scope: a column of tally or of the gauges, a row of families (TestEveryColumnIsExported), counted in Collector.fact. Look
+//     first whether leadership_lost_total{reason} says it already. Of a service: a row of the [Table] in its metrics.go, whose
+//     collector is returned by Collectors. Of the node: a collector here ([Build] and [Base] are two), passed to [Page] in package
+//     node.
 //  2. The prefix is conch_, the label of a scope is scope, new durations are in seconds (_seconds). A known scope exports 0.
 //  3. Add a row to docs/metrics.md, then go test ./cmd/conch -run TestEveryMetricIsDocumented, which prints the table as it must be.
 //  4. Add the new lines to testdata/*.prom by hand (Prometheus's own comparison has no -update).

@@ -16,13 +16,13 @@ const (
 	SessionLost = "session_lost" // the session with the database broke or fell silent
 )
 
-// Reasons lists the reasons above.
-var Reasons = []string{SteppedDown, Resigned, Stalled, Overdue, Deposed, SessionLost}
+// Reasons lists the reasons above, sorted as /metrics is.
+var Reasons = []string{Deposed, Overdue, Resigned, SessionLost, Stalled, SteppedDown}
 
 // Failed is the reason for a role's failure, unless it is Stalled.
 const Failed = "failed"
 
-// Failures lists the reasons for a role's failure.
+// Failures lists the reasons for a role's failure, sorted.
 var Failures = []string{Failed, Stalled}
 
 func failure(why error) string {

@@ -65,7 +65,7 @@ func (s *Site) routes() []Route {
 		ops("/healthz", s.getHealth),
 		ops("/readyz", s.getReady),
 		ops("/metrics", func(w http.ResponseWriter, r *http.Request) error {
-			s.cfg.Metrics.ServeHTTP(w, r)
+			zipWith(s.cfg.Metrics, w, r)
 			return nil
 		}),
 	}

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 
 const fragment = signal(location.hash)
-addEventListener('hashchange', () => (fragment.value = location.hash))
+addEventListener('hashchange', () => (fragment.value = written = location.hash))
 
 /** view is the page that the URL names, and its parameters. */
 export const view = computed(() => {
@@ -18,13 +18,31 @@ export function link(path: string, query: Record<string, string | undefined> = {
   return '#/' + path + (text ? '?' + text : '')
 }
 
+// Browsers refuse a page that writes its URL in each frame of a movement, the strictest one after 100 times in 30 s: the first change is
+// written at once, and those that follow it twice a second.
+let written = location.hash
+let waits = 0
+
+function write(): void {
+  if (location.hash !== written || written === fragment.value) return // somebody has gone on, or there is nothing new
+  history.replaceState(null, '', fragment.value)
+  written = fragment.value = location.hash
+  waits = window.setTimeout(() => {
+    waits = 0
+    write()
+  }, 500)
+}
+
+/** here is the URL of the view. */
+export const here = () => new URL(fragment.value, location.href).href
+
 /** set changes parameters of this view, without a new entry in the browser's history. */
 export function set(query: Record<string, string | undefined>): void {
-  const all: Record<string, string | undefined> = { ...Object.fromEntries(view.value.query), ...query }
-  history.replaceState(null, '', link(view.value.path, all))
-  fragment.value = location.hash
+  fragment.value = link(view.value.path, { ...Object.fromEntries(view.value.query), ...query })
+  if (!waits) write()
 }
 
 export function open(path: string, query: Record<string, string | undefined> = {}): void {
+  write()
   location.hash = link(path, query)
 }

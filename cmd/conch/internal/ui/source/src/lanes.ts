@@ -17,13 +17,16 @@ export interface Look {
   named: boolean // the canvas has the names of the lanes
 }
 
-interface Palette { hues: string[]; tick: string; short: string; long: string; line: string; text: string; faint: string; onBar: string; chosen: string }
+export interface Gap { at: number; ms: number; lease: number }
+
+interface Palette { hues: string[]; tick: string; short: string; long: string; line: string; text: string; faint: string; onBar: string; chosen: string; font: string }
 
 let known: { theme: string; palette: Palette } | null = null
+const darkness = matchMedia('(prefers-color-scheme: dark)')
 
 /** paletteOf reads the colours that the style sheet has now, light or dark: as the colour of an element, since a variable is not resolved. */
 function paletteOf(at: HTMLElement): Palette {
-  const theme = document.documentElement.className + matchMedia('(prefers-color-scheme: dark)').matches
+  const theme = document.documentElement.className + darkness.matches
   if (known?.theme !== theme) known = { theme, palette: read(at) }
   return known.palette
 }
@@ -35,14 +38,14 @@ function read(at: HTMLElement): Palette {
   }
   return {
     hues: [0, 1, 2, 3, 4].map((n) => c('hue' + n)), tick: c('tick'), short: c('warn-fill'), long: c('bad-fill'), line: c('line'), text: c('text'), faint: c('faint'),
-    onBar: c('on-hue'), chosen: c('text'),
+    onBar: c('on-hue'), chosen: c('text'), font: `12px ${getComputedStyle(at).fontFamily}`,
   }
 }
 
 export const heightOf = (lanes: number, named: boolean) => lanes * shapeOf(named).lane + axis
 
 /** firstAfter finds the first term that ends at or after an instant: a lane has thousands, and few are in view. */
-function firstAfter(terms: Term[], at: number): number {
+export function firstAfter(terms: Term[], at: number): number {
   let [low, high] = [0, terms.length]
   while (low < high) {
     const mid = (low + high) >> 1
@@ -55,82 +58,118 @@ function firstAfter(terms: Term[], at: number): number {
 /** least is the least width of a time without a leader, in pixels, so that none is missed. */
 const least = { tick: 2, short: 3, long: 5 }
 
-export function draw(canvas: HTMLCanvasElement, lanes: Lane[], look: Look): void {
+/** sized makes a canvas as large as it is shown, and clears it. */
+function sized(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D | null {
   const ratio = devicePixelRatio || 1
-  const width = canvas.clientWidth
-  const height = heightOf(lanes.length, look.named)
-  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-    canvas.width = Math.round(width * ratio)
-    canvas.height = Math.round(height * ratio)
+  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)]
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w
+    canvas.height = h
   }
   const g = canvas.getContext('2d')
+  g?.setTransform(ratio, 0, 0, ratio, 0, 0)
+  g?.clearRect(0, 0, width, height)
+  return g
+}
+
+export function draw(canvas: HTMLCanvasElement, lanes: Lane[], look: Look): void {
+  const width = canvas.clientWidth
+  const height = heightOf(lanes.length, look.named)
+  const g = sized(canvas, width, height)
   if (!g) return
   const colours = paletteOf(canvas)
-  g.setTransform(ratio, 0, 0, ratio, 0, 0)
-  g.clearRect(0, 0, width, height)
-  g.font = `12px ${getComputedStyle(canvas).fontFamily}`
+  if (g.font !== colours.font) g.font = colours.font
   g.textBaseline = 'middle'
   drawAxis(g, look, width, height, colours)
-  const x = (t: number) => ((t - look.from) / (look.to - look.from)) * width
   const { lane: high } = shapeOf(look.named)
+  const on = new Bars(width, look, colours)
   lanes.forEach((lane, n) => {
-    if (look.named) label(g, lane.scope, 0, n * high + 12, width, colours.text)
-    drawLane(g, lane, n * high, x, width, look, colours)
+    if (look.named) on.label(lane.scope, 0, n * high + 12, width, colours.text)
+    on.take(lane, n * high)
   })
+  on.draw(g)
 }
 
-function drawLane(g: CanvasRenderingContext2D, lane: Lane, top: number, x: (t: number) => number, width: number, look: Look, c: Palette): void {
-  const bar = shapeOf(look.named)
-  const gaps: Term[] = []
-  for (let i = firstAfter(lane.terms, look.from); i < lane.terms.length; i++) {
-    const t = lane.terms[i]!
-    if (t.from > look.to) break
-    if (t.holder === '') {
-      gaps.push(t)
-      continue
+/** Bars are what is drawn of lanes, by colour: a canvas that changes its colour with each bar takes several times as long. */
+class Bars {
+  private readonly rects = new Map<string, number[]>() // by colour, in the order in which they lie upon another
+  private readonly texts = new Map<string, { text: string; x: number; y: number; room: number }[]>()
+  private readonly per: number
+  private outline: [number, number, number, number] | null = null
+
+  constructor(private readonly width: number, private readonly look: Look, private readonly c: Palette) {
+    this.per = width / (look.to - look.from)
+    for (const colour of [...c.hues, c.tick, c.short, c.long]) this.rects.set(colour, [])
+  }
+
+  private x = (t: number) => (t - this.look.from) * this.per
+
+  take(lane: Lane, top: number): void {
+    const { look, c, width } = this
+    const bar = shapeOf(look.named)
+    const chosen = look.selected?.scope === lane.scope ? look.selected.from : NaN
+    for (let i = firstAfter(lane.terms, look.from); i < lane.terms.length; i++) {
+      const t = lane.terms[i]!
+      if (t.from > look.to) break
+      let [a, wide] = [this.x(t.from), 0]
+      if (t.holder === '') {
+        const grade = gradeOf(t.to - t.from, lane.lease)
+        wide = Math.max(least[grade], this.x(t.to) - a)
+        const tall = { tick: -5, short: 1, long: 4 }[grade] // the worse, the taller: colour is not the only sign
+        this.rects.get(c[grade])!.push(a, top + bar.top - tall, wide, bar.height + 2 * tall)
+      } else {
+        wide = Math.min(width, this.x(t.to)) - (a = Math.max(0, a))
+        this.rects.get(c.hues[look.hueOf(t.holder)]!)!.push(a, top + bar.top, Math.max(0.5, wide - 1), bar.height)
+        if (wide > 46) this.label(`${t.holder} · ${t.epoch}`, a + 6, top + bar.top + bar.height / 2 + 1, wide - 12, c.onBar)
+      }
+      if (t.from === chosen) this.outline = [a, top + bar.top - 2, Math.max(4, wide - 1), bar.height + 4]
     }
-    const [a, b] = [Math.max(0, x(t.from)), Math.min(width, x(t.to))]
-    g.fillStyle = c.hues[look.hueOf(t.holder)]!
-    g.fillRect(a, top + bar.top, Math.max(0.5, b - a - 1), bar.height)
-    if (b - a > 46) label(g, `${t.holder} · ${t.epoch}`, a + 6, top + bar.top + bar.height / 2 + 1, b - a - 12, c.onBar)
-    if (look.selected?.scope === lane.scope && look.selected.from === t.from) outline(g, a, top + bar.top, b - a, c)
   }
-  for (const t of gaps) {
-    const grade = gradeOf(t.to - t.from, lane.lease)
-    const wide = Math.max(least[grade], x(t.to) - x(t.from))
-    const a = x(t.from)
-    const tall = { tick: -5, short: 1, long: 4 }[grade] // the worse, the taller: colour is not the only sign
-    g.fillStyle = { tick: c.tick, short: c.short, long: c.long }[grade]
-    g.fillRect(a, top + bar.top - tall, wide, bar.height + 2 * tall)
-    if (look.selected?.scope === lane.scope && look.selected.from === t.from) outline(g, a, top + bar.top, wide, c)
-  }
-}
 
-function outline(g: CanvasRenderingContext2D, a: number, top: number, width: number, c: Palette): void {
-  g.strokeStyle = c.chosen
-  g.lineWidth = 2
-  g.strokeRect(a, top - 2, Math.max(4, width - 1), shapeOf(false).height + 4)
+  label(text: string, x: number, y: number, room: number, colour: string): void {
+    if (room < leastRoom) return
+    const list = this.texts.get(colour)
+    if (list) list.push({ text, x, y, room })
+    else this.texts.set(colour, [{ text, x, y, room }])
+  }
+
+  draw(g: CanvasRenderingContext2D): void {
+    for (const [colour, list] of this.rects) {
+      g.fillStyle = colour
+      for (let i = 0; i < list.length; i += 4) g.fillRect(list[i]!, list[i + 1]!, list[i + 2]!, list[i + 3]!)
+    }
+    for (const [colour, list] of this.texts) {
+      g.fillStyle = colour
+      for (const { text, x, y, room } of list) g.fillText(fitted(g, text, Math.floor(room)), x, y)
+    }
+    if (!this.outline) return
+    g.strokeStyle = this.c.chosen
+    g.lineWidth = 2
+    g.strokeRect(...this.outline)
+  }
 }
 
 const leastRoom = 26
-const widths = new Map<string, number>() // of texts, in the one font that lanes have
+const drawn = new Map<string, { text: string; wide: number; cut: Map<number, string> }>() // texts in the one font that lanes have
 
 /** fitted is a text as it has room: what is left out is left out of its middle. */
-function fitted(g: CanvasRenderingContext2D, text: string, room: number): string {
-  if (widths.size > 5000) widths.clear()
-  const wide = widths.get(text) ?? widths.set(text, g.measureText(text).width).get(text)!
-  return wide <= room ? text : middle(text, Math.max(3, Math.floor(([...text].length * room) / wide) - 1))
-}
-
-function label(g: CanvasRenderingContext2D, text: string, x: number, y: number, room: number, colour: string): void {
-  if (room < leastRoom) return
-  g.save()
-  g.beginPath()
-  g.rect(x, y - 10, room, 20)
-  g.clip()
-  g.fillStyle = colour
-  g.fillText(fitted(g, plain(text), room), x, y)
-  g.restore()
+function fitted(g: CanvasRenderingContext2D, of: string, room: number): string {
+  let known = drawn.get(of)
+  if (!known) {
+    if (drawn.size > 5000) drawn.clear()
+    const text = plain(of)
+    known = { text, wide: g.measureText(text).width, cut: new Map() }
+    drawn.set(of, known)
+  }
+  if (known.wide <= room) return known.text
+  let cut = known.cut.get(room)
+  if (cut === undefined) {
+    let most = Math.max(3, Math.floor(([...known.text].length * room) / known.wide) - 1)
+    do cut = middle(known.text, most)
+    while (most-- > 1 && g.measureText(cut).width > room)
+    known.cut.set(room, cut)
+  }
+  return cut
 }
 
 const steps = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 432000].map((s) => s * 1000)
@@ -175,26 +214,33 @@ export function hit(lanes: Lane[], look: Look, width: number, px: number, py: nu
   return found ? { lane, term: found } : null
 }
 
-/** drawBrush draws the whole time: where nobody led, and the part in view. */
-export function drawBrush(canvas: HTMLCanvasElement, gaps: { at: number; ms: number; lease: number }[], whole: { from: number; to: number }, look: Look): void {
-  const ratio = devicePixelRatio || 1
+let month: { gaps: Gap[]; c: Palette; key: string; canvas: HTMLCanvasElement } | null = null
+
+/** drawBrush draws the whole time: where nobody led, which is kept, and the part in view. */
+export function drawBrush(canvas: HTMLCanvasElement, gaps: Gap[], whole: { from: number; to: number }, look: Look): void {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight]
-  canvas.width = Math.round(width * ratio)
-  canvas.height = Math.round(height * ratio)
-  const g = canvas.getContext('2d')
+  const g = sized(canvas, width, height)
   if (!g) return
   const c = paletteOf(canvas)
-  g.setTransform(ratio, 0, 0, ratio, 0, 0)
-  const x = (t: number) => ((t - whole.from) / (whole.to - whole.from)) * width
-  g.fillStyle = c.line
-  g.fillRect(0, height - 3, width, 1)
-  for (const grade of ['tick', 'short', 'long'] as const) {
-    g.fillStyle = { tick: c.tick, short: c.short, long: c.long }[grade]
-    const tall = { tick: 6, short: 12, long: 20 }[grade]
-    for (const gap of gaps) if (gradeOf(gap.ms, gap.lease) === grade) g.fillRect(x(gap.at - gap.ms), height - 3 - tall, Math.max(1.5, x(gap.at) - x(gap.at - gap.ms)), tall)
+  const per = width / (whole.to - whole.from)
+  const key = [width, height, devicePixelRatio, Math.round(whole.to * per)].join()
+  if (month?.gaps !== gaps || month.c !== c || month.key !== key) {
+    month = { gaps, c, key, canvas: month?.canvas ?? document.createElement('canvas') }
+    drawGaps(sized(month.canvas, width, height)!, gaps, (t) => (t - whole.from) * per, width, height, c)
   }
-  const [a, b] = [x(Math.max(whole.from, look.from)), x(look.to)]
+  if (month.canvas.width > 0) g.drawImage(month.canvas, 0, 0, width, height)
+  const [a, b] = [(Math.max(whole.from, look.from) - whole.from) * per, (look.to - whole.from) * per]
   g.strokeStyle = c.hues[0]!
   g.lineWidth = 2
   g.strokeRect(Math.max(1, a), 1, Math.max(5, b - a - 2), height - 2)
+}
+
+function drawGaps(g: CanvasRenderingContext2D, gaps: Gap[], x: (t: number) => number, width: number, height: number, c: Palette): void {
+  g.fillStyle = c.line
+  g.fillRect(0, height - 3, width, 1)
+  for (const grade of ['tick', 'short', 'long'] as const) {
+    g.fillStyle = c[grade]
+    const tall = { tick: 6, short: 12, long: 20 }[grade]
+    for (const gap of gaps) if (gradeOf(gap.ms, gap.lease) === grade) g.fillRect(x(gap.at - gap.ms), height - 3 - tall, Math.max(1.5, x(gap.at) - x(gap.at - gap.ms)), tall)
+  }
 }

@@ -67,10 +67,10 @@ export const holders = computed(() => {
   return [...all].sort()
 })
 
-export const hueOf = (holder: string) => {
-  const at = holders.value.indexOf(holder)
-  return at < 0 ? 4 : at % 5
-}
+/** hues has the colour of each holder. */
+export const hues = computed(() => new Map(holders.value.map((holder, at) => [holder, at % 5])))
+
+export const hueOf = (holder: string) => hues.value.get(holder) ?? 4
 
 /** ageOf is for how long a scope's holder has not been heard, in ms. */
 export function ageOf(r: Row): number {

@@ -1,12 +1,12 @@
 // Who led when: lanes on a canvas, the whole month as a brush, and the longest times without a leader as a table, which says the same to everybody.
 import { computed, signal, useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
-import { link, set, view } from './address'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { here, link, set, view } from './address'
 import { read, type Refusal } from './api'
-import { draw, drawBrush, heightOf, hit, type Lane, type Look } from './lanes'
-import { byScope, type Event, gradeOf, signs, type Term, termsOf } from './model'
+import { draw, drawBrush, firstAfter, type Gap, heightOf, hit, type Lane, type Look } from './lanes'
+import { byScope, dateOf, type Event, gradeOf, type Row, signs, type Term, termsOf } from './model'
 import { Copy, Holder, useNarrow } from './parts'
-import { events, how, hueOf, live, now, rows, serverNow } from './store'
+import { events, how, hueOf, hues, live, now, rows, serverNow } from './store'
 import { count, Drawn, Instant, localTime, Name, span, zone } from './text'
 
 const hour = 3_600_000
@@ -86,10 +86,8 @@ export function Timeline() {
     return () => clearTimeout(timer)
   }, [Math.round(at.from / 60_000)])
   const every = lanesOf(at)
-  const lanes = q ? every.filter((lane) => lane.scope.toLowerCase().includes(q)) : every
+  const { lanes, longest } = inView(q ? every.filter((lane) => lane.scope.toLowerCase().includes(q)) : every, at)
   const shown = lanes.slice(0, mostLanes * more.value)
-  const gaps = lanes.flatMap((lane) => lane.terms.filter((t) => t.holder === '' && t.to >= at.from && t.from <= at.to).map((term) => ({ lane, term })))
-  const longest = gaps.sort((a, b) => without(b.term) - without(a.term)).slice(0, 10)
   const chosen = find(lanes, query.get('sel'))
   const choose = (lane: Lane, term: Term) => set({ sel: `${term.from}@${lane.scope}` })
   const isRead = !past.value.whole || past.value.from <= at.from // else what is missing below may be there
@@ -104,7 +102,7 @@ export function Timeline() {
         {lanes.length === 0 ? <p class="faint">{isRead ? `No scope${q ? ' of this name' : ' yet'}.` : unread}</p> : (
           <>
             <div class="lane-box">
-              {narrow ? null : <div class="lane-names">{shown.map((l) => <a key={l.scope} href={link('leaders/s', { scope: l.scope })}><Name of={l.scope} most={24} /></a>)}</div>}
+              {narrow ? null : <Names of={shown} />}
               <Canvas lanes={shown} look={look} choose={choose} />
             </div>
             {lanes.length > shown.length ? <button type="button" class="quiet" onClick={() => more.value++}>Show more lanes ({lanes.length - shown.length} are below)</button> : null}
@@ -113,30 +111,61 @@ export function Timeline() {
           </>
         )}
       </section>
-      {chosen ? <Chosen lane={chosen.lane} term={chosen.term} every={every} /> : null}
+      {chosen ? <Chosen lane={chosen.lane} term={chosen.term} every={every} since={Math.min(at.from, past.value.from)} /> : null}
       <h2>Longest times without a leader in view</h2>
-      {longest.length === 0 ? <p class="panel faint">{isRead ? 'None: each scope was led all the time that is drawn here.' : unread}</p> : <Longest list={longest} choose={choose} />}
+      {longest.length === 0 ? <p class="panel faint">{isRead ? 'None: each scope was led all the time that is drawn here.' : unread}</p> : <Longest list={longest} every={every} choose={choose} />}
     </>
   )
 }
 
-/** lanesOf makes a lane of each scope; those without a leader for the longest time stand first. */
+let made: { events: Event[]; rows: Row[]; back: number; from: number; at: number; lanes: Lane[] } | null = null
+
+/**
+ * lanesOf makes a lane of each scope, sorted by scope. They are kept until something has happened, or half a second: while a hand moves the
+ * view there is a frame each 16 ms, and only what is in view changes.
+ */
 function lanesOf(at: { from: number; to: number }): Lane[] {
-  const of = byScope(together.value)
-  const known = new Map(rows.value.map((r) => [r.scope, r]))
+  const [events, list, back] = [together.value, rows.value, past.value.from]
+  if (made?.events === events && made.rows === list && made.back === back && made.from <= at.from && performance.now() - made.at < 450) return made.lanes
+  const of = byScope(events)
+  const known = new Map(list.map((r) => [r.scope, r]))
   const end = serverNow()
-  const worst = new Map<string, number>()
-  const lanes: Lane[] = []
-  for (const scope of new Set([...known.keys(), ...of.keys()])) {
+  const from = at.from < back ? at.from - 2 * (at.to - at.from) : back // what was not read yet is left as it was while the view moves on
+  const lanes = [...new Set([...known.keys(), ...of.keys()])].sort().map((scope) => {
     const row = known.get(scope)
-    const terms = termsOf(of.get(scope) ?? [], row, Math.min(at.from, past.value.from), Math.max(at.to, end), end)
-    worst.set(scope, Math.max(0, ...terms.filter((t) => t.holder === '' && t.to >= at.from && t.from <= at.to && gradeOf(without(t), row?.lease_ms ?? 0) !== 'tick').map(without)))
-    lanes.push({ scope, lease: row?.lease_ms ?? 3000, terms })
-  }
-  return lanes.sort((a, b) => worst.get(b.scope)! - worst.get(a.scope)! || (a.scope < b.scope ? -1 : 1))
+    return { scope, lease: row?.lease_ms ?? 3000, terms: termsOf(of.get(scope) ?? [], row, from, end + month, end) }
+  })
+  made = { events, rows: list, back, from, at: performance.now(), lanes }
+  return lanes
 }
 
-function find(lanes: Lane[], sel: string | null): { lane: Lane; term: Term } | null {
+interface Found { lane: Lane; term: Term }
+
+/** inView puts those without a leader for the longest time in view first, and finds the longest of these times. */
+function inView(every: Lane[], at: { from: number; to: number }): { lanes: Lane[]; longest: Found[] } {
+  let longest: Found[] = []
+  let least = -1
+  const few = () => {
+    longest = longest.sort((a, b) => without(b.term) - without(a.term)).slice(0, 10)
+    if (longest.length === 10) least = without(longest[9]!.term)
+  }
+  const ranked = every.map((lane) => {
+    let worst = 0
+    for (let i = firstAfter(lane.terms, at.from); i < lane.terms.length; i++) {
+      const term = lane.terms[i]!
+      if (term.from > at.to) break
+      if (term.holder !== '') continue
+      const ms = without(term)
+      if (ms > worst && gradeOf(ms, lane.lease) !== 'tick') worst = ms
+      if (ms > least && longest.push({ lane, term }) > 64) few()
+    }
+    return { lane, worst }
+  })
+  few()
+  return { lanes: ranked.sort((a, b) => b.worst - a.worst).map((r) => r.lane), longest }
+}
+
+function find(lanes: Lane[], sel: string | null): Found | null {
   const [, from, scope] = /^(\d+(?:\.\d+)?)@(.*)$/s.exec(sel ?? '') ?? []
   const lane = lanes.find((l) => l.scope === scope)
   const term = lane?.terms.find((t) => Math.abs(t.from - Number(from)) < (t.open && t.holder === '' ? 60_000 : 1)) // when a leader that is gone was heard last is told anew with each row
@@ -167,7 +196,8 @@ function Canvas({ lanes, look, choose }: { lanes: Lane[]; look: Look; choose: (l
   const wide = look.to - look.from
   useEffect(() => {
     const at = canvas.current!
-    at.style.setProperty('height', `${heightOf(lanes.length, look.named)}px`)
+    const high = `${heightOf(lanes.length, look.named)}px`
+    if (at.style.height !== high) at.style.setProperty('height', high)
     const frame = requestAnimationFrame(() => draw(at, lanes, look))
     return () => cancelAnimationFrame(frame)
   })
@@ -231,15 +261,22 @@ function Canvas({ lanes, look, choose }: { lanes: Lane[]; look: Look; choose: (l
   )
 }
 
+/** Names are those of the lanes; the same ones in the same order are not drawn anew. */
+function Names({ of }: { of: Lane[] }) {
+  return useMemo(() => <div class="lane-names">{of.map((l) => <a key={l.scope} href={link('leaders/s', { scope: l.scope })}><Name of={l.scope} most={24} /></a>)}</div>, [of.map((l) => l.scope).join('\0')])
+}
+
+/** gaps are all times without a leader. */
+const gaps = computed<Gap[]>(() => {
+  const lease = new Map(rows.value.map((r) => [r.scope, r.lease_ms]))
+  return together.value.filter((e) => e.event === 'acquired' && (e.gap_ms ?? 0) > 0).map((e) => ({ at: dateOf(e), ms: e.gap_ms!, lease: lease.get(e.scope) ?? 3000 }))
+})
+
 /** Brush is the month: where nobody led, and the part in view, which can be dragged. */
 function Brush({ look }: { look: Look }) {
   const canvas = useRef<HTMLCanvasElement>(null)
-  const gaps = computed(() => {
-    const lease = new Map(rows.value.map((r) => [r.scope, r.lease_ms]))
-    return together.value.filter((e) => e.event === 'acquired' && (e.gap_ms ?? 0) > 0).map((e) => ({ at: Date.parse(e.at), ms: e.gap_ms!, lease: lease.get(e.scope) ?? 3000 }))
-  }).value
   const to = serverNow()
-  useEffect(() => drawBrush(canvas.current!, gaps, { from: to - month, to }, look))
+  useEffect(() => drawBrush(canvas.current!, gaps.value, { from: to - month, to }, look))
   const go = (e: PointerEvent) => {
     if (e.buttons !== 1) return
     const middle = to - month + (e.offsetX / canvas.current!.clientWidth) * month
@@ -255,15 +292,17 @@ function Brush({ look }: { look: Look }) {
 }
 
 function Legend({ lanes, look }: { lanes: Lane[]; look: Look }) {
-  const holders = new Set(lanes.flatMap((l) => l.terms.filter((t) => t.holder && t.to >= look.from && t.from <= look.to).map((t) => t.holder)))
-  return (
+  const holders = new Set<string>()
+  for (const { terms } of lanes) for (let i = firstAfter(terms, look.from); i < terms.length && terms[i]!.from <= look.to; i++) if (terms[i]!.holder) holders.add(terms[i]!.holder)
+  const list = [...holders].sort()
+  return useMemo(() => (
     <p class="legend small">
-      {[...holders].sort().slice(0, 8).map((h) => <Holder key={h} of={h} />)}{holders.size > 8 ? <span>and {holders.size - 8} more</span> : null}
+      {list.slice(0, 8).map((h) => <Holder key={h} of={h} />)}{holders.size > 8 ? <span>and {holders.size - 8} more</span> : null}
       <span><i class="mark tick" aria-hidden="true" /> nobody led for less than a lease</span>
       <span><i class="mark short" aria-hidden="true" /> for longer</span>
       <span><i class="mark long" aria-hidden="true" /> for more than 30 s</span>
     </p>
-  )
+  ), [hues.value, list.join('\0')])
 }
 
 /** besides counts the other scopes that nobody led in a part of a time: what they have in common is in the way. */
@@ -271,14 +310,15 @@ const besides = (every: Lane[], lane: Lane, term: Term) =>
   every.filter((l) => l !== lane && l.terms.some((t) => t.holder === '' && t.from < term.to && t.to > term.from && gradeOf(without(t), l.lease) !== 'tick')).length
 
 /** Chosen is one bar in words. */
-function Chosen({ lane, term, every }: { lane: Lane; term: Term; every: Lane[] }) {
+function Chosen({ lane, term, every, since }: { lane: Lane; term: Term; every: Lane[]; since: number }) {
   const too = term.holder ? 0 : besides(every, lane, term)
   const box = useRef<HTMLElement>(null)
   useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [lane.scope, term.from]) // it may be out of sight of what was chosen
   const at = lane.terms.indexOf(term)
   const before = lane.terms[at - 1]
   const after = lane.terms[at + 1]
-  const times = <>from <Instant at={new Date(term.from).toISOString()} dated /> {term.open ? (live.value ? 'until now' : 'until it was not known any more') : <>to <Instant at={new Date(term.to).toISOString()} dated /></>} ({span(without(term))})</>
+  const from = term.holder ? Math.max(term.from, since) : term.from // what is before may be another's
+  const times = <>from <Instant at={new Date(from).toISOString()} dated /> {term.open ? (live.value ? 'until now' : 'until it was not known any more') : <>to <Instant at={new Date(term.to).toISOString()} dated /></>} ({span(term.to - from)})</>
   return (
     <section ref={box} class="panel chosen" role="status" aria-label="Chosen">
       <p>
@@ -286,13 +326,13 @@ function Chosen({ lane, term, every }: { lane: Lane; term: Term; every: Lane[] }
           ? <><Holder of={term.holder} /> led at epoch {term.epoch} {times}.{before?.holder === '' ? <> Before it nobody led for <b class={gradeOf(without(before), lane.lease) === 'long' ? 'bad' : ''}>{span(without(before))}</b>: {before.why ? <Drawn text={before.why} /> : 'the reason was not recorded'}.</> : null}{term.ended ? <> It ended: <Drawn text={term.ended} />.</> : null}</>
           : <><b class="bad">nobody</b> led {times}. {before?.holder ? <><Holder of={before.holder} leads={false} /> had led before. </> : null}Why: {term.why ? <Drawn text={term.why} /> : 'the reason was not recorded'}.{after?.holder ? <> Then <Holder of={after.holder} /> led, at epoch {after.epoch}.</> : null}{too > 0 ? ` In that time nobody led ${count(too, 'other scope')} either: look at what they have in common, the database and the network first.` : ''}</>}
       </p>
-      <p class="buttons"><a class="button" href={link('events', { scope: lane.scope })}>Events of this scope</a><Copy text={location.href}>Copy link</Copy></p>
+      <p class="buttons"><a class="button" href={link('events', { scope: lane.scope })}>Events of this scope</a><Copy text={here()}>Copy link</Copy></p>
     </section>
   )
 }
 
-function Longest({ list, choose }: { list: { lane: Lane; term: Term }[]; choose: (lane: Lane, term: Term) => void }) {
-  return (
+function Longest({ list, every, choose }: { list: Found[]; every: Lane[]; choose: (lane: Lane, term: Term) => void }) {
+  return useMemo(() => (
     <div class="panel scrolls longest" tabIndex={0} role="region" aria-label="Longest times without a leader">
       <table role="table">
         <thead role="rowgroup"><tr role="row"><th role="columnheader">Scope</th><th role="columnheader">When</th><th role="columnheader" class="number">Nobody led for</th><th role="columnheader">Then</th><th role="columnheader">Why</th></tr></thead>
@@ -311,6 +351,6 @@ function Longest({ list, choose }: { list: { lane: Lane; term: Term }[]; choose:
         })}</tbody>
       </table>
     </div>
-  )
+  ), [every, live.value, hues.value, list.map(({ lane, term }) => term.from + lane.scope).join('\0')])
 }
 
