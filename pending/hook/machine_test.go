@@ -134,3 +134,35 @@ func TestAnEndIsNotProbedAlone(t *testing.T) {
 		t.Errorf("%v are probed, want %v and %v", probed, poison, other)
 	}
 }
+
+// C4.3: the chain takes back what was final while the receiver refuses to hear of that. It is told of the end first, or that is dead.
+func TestARewoundWaitsBehindItsFinal(t *testing.T) {
+	t.Parallel()
+	of := pending.ID{1}
+	now := time.Second
+	m := newMachine(now, Place{}, Health{}, func(*Event) bool { return true })
+	m.Step(now, tick{})
+	m.Step(now, turned{Settled: 1, Events: []Event{{ID: 1, Event: pending.Event{Intent: of, Kind: pending.ToldFinal}}}})
+	now += readsApart
+	acts := m.Step(now, woken{}) // reads, and the end is refused meanwhile
+	acts = append(acts, m.Step(now, answered{intent: of, why: "no"})...)
+	acts = append(acts, m.Step(now, turned{Settled: 2, Events: []Event{{ID: 2, Event: pending.Event{Intent: of, Kind: pending.ToldRewound}}}})...)
+	now += apart
+	acts = append(acts, m.Step(now, tick{})...)
+	var parked []int64
+	for _, a := range acts {
+		switch a := a.(type) {
+		case post:
+			t.Errorf("%+v is told, before the end", a.event)
+		case turn:
+			if a.Note != nil {
+				for _, p := range a.Note.Park {
+					parked = append(parked, p.ID)
+				}
+			}
+		}
+	}
+	if !slices.Equal(parked, []int64{1, 2}) {
+		t.Errorf("%v wait in the store, want both, in turn", parked)
+	}
+}

@@ -28,7 +28,9 @@ type Hook struct {
 var _ hook.Store = (*Hook)(nil)
 
 // Hook returns the store of a receiver for the leader that has the token.
-func (d *Database) Hook(name string, t fence.Token) *Hook { return &Hook{db: d, name: name, token: t} }
+func (d *Database) Hook(name string, t fence.Token) *Hook {
+	return &Hook{db: d, name: name, token: t, tail: d.Tail(0)}
+}
 
 // Open implements [hook.Store].
 func (h *Hook) Open(ctx context.Context) (at hook.Place, health hook.Health, err error) {
