@@ -20,7 +20,7 @@ import (
 type Hooks struct {
 	Key       []byte           // 24 bytes at least
 	Hosts     []string         // that are posted to, as in an address: with the port if there is one
-	Transport *http.Transport  // whose copy posts, over connections that ask the gate before each write (default: one with the proxy of the environment)
+	Transport *http.Transport  // whose copy posts, over connections each of whose writes is an act of the gate (default: one with the proxy of the environment)
 	Now       func() time.Time // default: [time.Now]
 }
 
@@ -35,11 +35,11 @@ func newTransport(slots int) *http.Transport {
 	}
 }
 
-// clients returns what posts the jobs of a post, by whether they are fenced: each asks the door behind which such jobs are done.
+// clients returns what posts the jobs of a post, by whether they are fenced: each write is an act behind the door behind which such jobs are done.
 func (h *Hooks) clients(p *post) map[bool]*http.Transport {
 	all := map[bool]*http.Transport{}
 	for _, fenced := range []bool{false, true} {
-		all[fenced] = webhook.Guard(h.Transport, func() error { return p.mayAct(fenced) })
+		all[fenced] = webhook.Guard(h.Transport, func(write func(context.Context) error) error { return p.act(fenced, write) })
 	}
 	return all
 }

@@ -230,6 +230,20 @@ func (p *post) mayAct(fenced bool) error {
 	return nil
 }
 
+// act has something written while jobs of a kind may have effects, and until the gate's answer ends.
+func (p *post) act(fenced bool, write func(context.Context) error) error {
+	err := p.gate.Do(context.Background(), doorOf(fenced), 0, func(answer context.Context, now fence.Token) error {
+		if now.Epoch != p.token.Epoch {
+			return fence.ErrStale
+		}
+		return write(answer)
+	})
+	if errors.Is(err, fence.ErrShut) || errors.Is(err, fence.ErrStale) {
+		return &refusal{err}
+	}
+	return err
+}
+
 // tellEnds ends attempts, and tells of it.
 func (p *post) tellEnds(ctx context.Context, ends []worker.End) (worker.Told, error) {
 	out, err := p.jobs.Tell(ctx, ends)

@@ -337,6 +337,55 @@ func TestAFreezeWhileConnecting(t *testing.T) {
 	}
 }
 
+// stuck is a connection whose receiver does not read.
+type stuck struct {
+	net.Conn
+
+	began chan struct{}
+}
+
+func (s stuck) Write(b []byte) (int, error) {
+	s.began <- struct{}{}
+	return s.Conn.Write(b)
+}
+
+// S15: what a job posts is an act until its last byte has left: a handover waits for it and cuts it off, and the attempt does not count.
+func TestAPostIsAnAct(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(o *office) {
+		o.gate, o.latch = fence.New("worker/1", o.now)
+		o.latch.Open(fence.Token{Scope: "worker/1", Epoch: 7, Term: fence.Term{7}}, 0, fence.Instant(time.Minute))
+		here, there := net.Pipe()
+		first := stuck{here, make(chan struct{}, 10)}
+		o.cfg.Hooks = &schedule.Hooks{Key: []byte(strings.Repeat("k", 24)), Hosts: []string{"a"}, Transport: &http.Transport{
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return first, nil },
+		}}
+		o.add(`{"http":"http://a"}`)
+		var acts int64
+		var drained error
+		var late int
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			<-first.began
+			acts = o.latch.Acts()
+			o.latch.Shut(errors.New("over"))
+			drain, cancel := context.WithTimeout(o.Context(), time.Second)
+			defer cancel()
+			drained = o.latch.Drain(drain)
+			_ = there.SetReadDeadline(time.Now().Add(time.Second))
+			late, _ = there.Read(make([]byte, 1000))
+			_ = there.Close()
+		}()
+		_ = o.run(10 * time.Second)
+		<-done
+		if acts != 1 || drained != nil || late > 0 {
+			o.Errorf("%d acts are under way, the handover waits for the write: %v, and %d bytes are sent after it; want one, and none", acts, drained, late)
+		}
+		o.wants(`1 is released a does not answer: the act door of scope "worker/1" is shut: this process is not its leader: over`)
+	})
+}
+
 // What an attempt may not do that was stopped, it may not do, whatever the gate says.
 func TestAStoppedAttemptMayNotAct(t *testing.T) {
 	t.Parallel()

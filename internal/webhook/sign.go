@@ -1,4 +1,4 @@
-// Package webhook signs messages as Standard Webhooks 1.0 says: those of jobs, of transactions and of alerts. It has none of jobs and alerts sent behind a shut gate.
+// Package webhook signs messages as Standard Webhooks 1.0 says: those of jobs, of transactions and of alerts. What of them is sent is an act of a gate.
 package webhook
 
 import (

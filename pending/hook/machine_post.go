@@ -58,7 +58,8 @@ func (m *machine) takeAnswer(in answered) {
 
 // takeRefusal has an event wait in the store, if the receiver takes others.
 func (m *machine) takeRefusal(l *line, it *item, why string) {
-	m.why, m.dirty = why, true
+	m.why = why
+	m.noteLater()
 	if m.failures++; m.failures == 1 {
 		m.failing = m.now
 	}

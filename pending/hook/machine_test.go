@@ -11,7 +11,7 @@ import (
 // Where there are more events than one turn reads, the next turn follows at once: a burst is not told at the pace of idle turns.
 func TestABurstIsReadWithoutPauses(t *testing.T) {
 	t.Parallel()
-	for read, want := range map[int]time.Duration{most: 0, most - 1: apart} {
+	for read, want := range map[int]time.Duration{most: 0, most - 1: readsApart} {
 		now := time.Second
 		m := newMachine(now, Place{}, Health{}, func(*Event) bool { return true })
 		if acts := m.Step(now, tick{}); len(acts) != 1 {
@@ -27,8 +27,8 @@ func TestABurstIsReadWithoutPauses(t *testing.T) {
 				again = true
 			}
 		}
-		if again != (want == 0) || !again && m.turnFrom()-now != want {
-			t.Errorf("after %d events it turns at once: %v, and may after %v; want after %v", read, again, m.turnFrom()-now, want)
+		if again != (want == 0) || !again && m.readFrom-now != want {
+			t.Errorf("after %d events it turns at once: %v, and may after %v; want after %v", read, again, m.readFrom-now, want)
 		}
 	}
 }
@@ -44,8 +44,8 @@ func TestWhatWaitsForANoteIsUrgent(t *testing.T) {
 		m.Step(now, tick{})
 		m.Step(now, turned{Events: []Event{one(1), one(2)}[:events], Settled: int64(events)})
 		m.Step(now, answered{intent: pending.ID{1}, ok: true})
-		if m.turning != (want == 0) || !m.turning && m.turnFrom()-now != want {
-			t.Errorf("with %d events a turn is under way: %v, or due after %v; want after %v", events, m.turning, m.turnFrom()-now, want)
+		if m.turning != (want == 0) || !m.turning && m.notesFrom()-now != want {
+			t.Errorf("with %d events a turn is under way: %v, or due after %v; want after %v", events, m.turning, m.notesFrom()-now, want)
 		}
 	}
 	now := time.Second
@@ -132,5 +132,37 @@ func TestAnEndIsNotProbedAlone(t *testing.T) {
 	}
 	if !slices.Equal(probed, []pending.ID{poison, other}) {
 		t.Errorf("%v are probed, want %v and %v", probed, poison, other)
+	}
+}
+
+// C4.3: the chain takes back what was final while the receiver refuses to hear of that. It is told of the end first, or that is dead.
+func TestARewoundWaitsBehindItsFinal(t *testing.T) {
+	t.Parallel()
+	of := pending.ID{1}
+	now := time.Second
+	m := newMachine(now, Place{}, Health{}, func(*Event) bool { return true })
+	m.Step(now, tick{})
+	m.Step(now, turned{Settled: 1, Events: []Event{{ID: 1, Event: pending.Event{Intent: of, Kind: pending.ToldFinal}}}})
+	now += readsApart
+	acts := m.Step(now, woken{}) // reads, and the end is refused meanwhile
+	acts = append(acts, m.Step(now, answered{intent: of, why: "no"})...)
+	acts = append(acts, m.Step(now, turned{Settled: 2, Events: []Event{{ID: 2, Event: pending.Event{Intent: of, Kind: pending.ToldRewound}}}})...)
+	now += apart
+	acts = append(acts, m.Step(now, tick{})...)
+	var parked []int64
+	for _, a := range acts {
+		switch a := a.(type) {
+		case post:
+			t.Errorf("%+v is told, before the end", a.event)
+		case turn:
+			if a.Note != nil {
+				for _, p := range a.Note.Park {
+					parked = append(parked, p.ID)
+				}
+			}
+		}
+	}
+	if !slices.Equal(parked, []int64{1, 2}) {
+		t.Errorf("%v wait in the store, want both, in turn", parked)
 	}
 }

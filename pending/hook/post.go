@@ -3,7 +3,6 @@ package hook
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,45 +20,15 @@ const (
 )
 
 // newTransport returns what posts to a receiver, each write as an act. It uses no proxy, which would connect where nobody looks, and follows no redirect.
-func newTransport(local bool, act func(write func(context.Context) error) error) *http.Transport {
+func newTransport(local bool, act webhook.Act) *http.Transport {
 	dialer := &net.Dialer{Timeout: patience}
 	if !local {
 		dialer.Control = checkAddress
 	}
-	return &http.Transport{
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := dialer.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return acting{c, act}, nil
-		},
-		MaxConnsPerHost: Places, MaxIdleConnsPerHost: Places, IdleConnTimeout: time.Minute,
+	return webhook.Guard(&http.Transport{
+		DialContext: dialer.DialContext, MaxConnsPerHost: Places, MaxIdleConnsPerHost: Places, IdleConnTimeout: time.Minute,
 		TLSHandshakeTimeout: patience, MaxResponseHeaderBytes: 32 << 10,
-	}
-}
-
-// errCut ends a write that outlives an answer of the gate.
-var errCut = errors.New("the gate's answer ended before the event was sent")
-
-// acting is a connection each of whose writes is an act. The library has a request written by a goroutine of its own, and says that it is written before
-// the last of it leaves: so nothing else knows when it does.
-type acting struct {
-	net.Conn
-
-	act func(write func(context.Context) error) error
-}
-
-// Write implements net.Conn.
-func (a acting) Write(b []byte) (n int, err error) {
-	err = a.act(func(answer context.Context) (err error) {
-		end := context.AfterFunc(answer, func() { _ = a.SetWriteDeadline(time.Unix(1, 0)) })
-		if n, err = a.Conn.Write(b); !end() {
-			return errCut // the connection writes no more
-		}
-		return err
-	})
-	return n, err
+	}, act)
 }
 
 // act has something written, while the gate is open and until its answer ends.
@@ -72,19 +41,14 @@ func (l *loop) act(write func(context.Context) error) error {
 	})
 }
 
-// send tells the receiver of an event, and returns nil if it has confirmed it. It tells it again as often as a slow connection outlives an answer of the
-// gate. Its error wraps the gate's if that refuses.
+// send tells the receiver of an event, and returns nil if it has confirmed it. Its error wraps the gate's if that refuses.
 func (l *loop) send(ctx context.Context, e *Event) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for {
-		if _, err := l.gate.Require(fence.Act); err != nil {
-			return err // before it connects
-		}
-		if err := l.post(ctx, e); !errors.Is(err, errCut) || ctx.Err() != nil {
-			return err
-		}
+	if _, err := l.gate.Require(fence.Act); err != nil {
+		return err // before it connects
 	}
+	return l.post(ctx, e)
 }
 
 // post posts an event, and returns nil if the receiver has confirmed it: with a status of 2xx.

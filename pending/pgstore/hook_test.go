@@ -238,6 +238,23 @@ func TestAStaleLeaderNotesNothing(t *testing.T) {
 	}
 }
 
+// What is read beside a note that cannot be stored is read again.
+func TestWhatIsReadBesideALostNote(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t)
+	d.opens()
+	d.accept("one")
+	run(t, d.conn, `ALTER TABLE conch.hooks RENAME TO away`)
+	out, err := d.hook.Turn(t.Context(), hook.Turn{Note: &hook.Note{}, Events: 100})
+	if err == nil || len(out.Events) > 0 {
+		t.Errorf("got %+v, %v; want that the note cannot be stored", out, err)
+	}
+	run(t, d.conn, `ALTER TABLE conch.away RENAME TO hooks`)
+	if out := d.turns(&hook.Note{}); len(out.Events) != 1 || out.Settled == 0 {
+		t.Errorf("then %+v, want the event", out)
+	}
+}
+
 // An event is not deleted before a receiver was told of it, nor a dead one before it has been dead for as long. A receiver that nobody has any more
 // does not count.
 func TestEventsAreKeptForReceivers(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/alerts"
+	"github.com/conchhq/conch/fence"
 )
 
 // What each status means, by whether a copy may still be under way.
@@ -195,6 +196,61 @@ func TestNothingLeavesBehindAShutGate(t *testing.T) {
 	})
 	if answer != alerts.Failed || len(o.letters.list()) != 0 {
 		t.Errorf("e-mail: got answer %d, %v and the letters %q, want that none has left whole", answer, err, o.letters.list())
+	}
+}
+
+// stuck is a connection whose receiver does not read.
+type stuck struct {
+	net.Conn
+
+	began chan struct{}
+}
+
+func (s stuck) Write(b []byte) (int, error) {
+	s.began <- struct{}{}
+	return s.Conn.Write(b)
+}
+
+// S15: a message is an act until its last byte has left, whoever sends it: a handover waits for it and cuts it off.
+func TestAWriteIsAnAct(t *testing.T) {
+	t.Parallel()
+	for _, kind := range append([]string{Email}, overHTTP...) {
+		gate, latch := fence.New("conch:alerts", func() fence.Instant { return 1 })
+		latch.Open(fence.Token{Scope: "conch:alerts", Epoch: 1, Term: fence.Term{1}}, 0, fence.Instant(time.Hour))
+		here, there := net.Pipe()
+		first := stuck{here, make(chan struct{}, 10)}
+		w := &way{
+			dial: func(context.Context, string, string) (net.Conn, error) { return first, nil },
+			acts: func(write func(context.Context) error) error {
+				return gate.Do(t.Context(), fence.Act, 0, func(answer context.Context, _ fence.Token) error { return write(answer) })
+			},
+		}
+		base := "http://receiver.example"
+		if kind == Email {
+			base = "smtp://receiver.example:25"
+			go func() { _, _ = there.Write([]byte("220 here\r\n")) }()
+		}
+		r := open(t, configOf(t, kind, base))
+		ended := make(chan outcome, 1)
+		go func() { ended <- r.medium.tell(t.Context(), w, home.Write(texts, sample(1, 0))) }()
+		<-first.began
+		if n := latch.Acts(); n != 1 {
+			t.Errorf("%s: %d acts are under way, want the write", kind, n)
+		}
+		latch.Shut(errors.New("over"))
+		drain, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if err := latch.Drain(drain); err != nil {
+			t.Errorf("%s: the handover waits for the write: %v", kind, err)
+		}
+		cancel()
+		_ = there.SetReadDeadline(time.Now().Add(time.Minute))
+		if n, err := there.Read(make([]byte, 1000)); n > 0 {
+			t.Errorf("%s: %d bytes are sent after the handover, %v", kind, n, err)
+		}
+		_ = there.Close()
+		if o := <-ended; !o.shut || o.left {
+			t.Errorf("%s: got %+v, want that nothing has left", kind, o)
+		}
 	}
 }
 

@@ -2,7 +2,7 @@
 // it to PagerDuty, Slack, a webhook, an Alertmanager or by e-mail. A heartbeat is called while alerts are evaluated.
 //
 //	r := cfg.Open(os.Getenv, fault)
-//	answer, err := r.Tell(ctx, may, place.Write(texts, message))
+//	answer, err := r.Tell(ctx, act, place.Write(texts, message))
 //
 // # What becomes of a message
 //

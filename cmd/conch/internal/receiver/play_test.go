@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/alerts"
+	"github.com/conchhq/conch/internal/webhook"
 )
 
 // The secrets of all receivers that tests play.
@@ -111,9 +112,18 @@ var (
 // tell tells a receiver of a sample, and gives up after a while: a real one is given longer.
 func tell(t testing.TB, r *Receiver, may func() error) (alerts.Answer, error) {
 	t.Helper()
+	var act webhook.Act
+	if may != nil {
+		act = func(write func(context.Context) error) error {
+			if err := may(); err != nil {
+				return err
+			}
+			return write(t.Context())
+		}
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	return r.Tell(ctx, may, home.Write(texts, sample(2, 0)))
+	return r.Tell(ctx, act, home.Write(texts, sample(2, 0)))
 }
 
 // heard is what a played receiver was sent.

@@ -100,21 +100,21 @@ func (c Config) keys(v *vault) (all [][]byte) {
 
 func (r *Receiver) clock() time.Time { return r.now() }
 
-// Tell tells the receiver of a message, and returns within [Patience]. May is asked before each write to the network, and an error of it keeps
+// Tell tells the receiver of a message, and returns within [Patience]. Each write to the network is an act, and an error of the gate keeps
 // what is not sent yet from being sent; nil: nobody is asked. The error is
 // a [*FaultError] unless the message is taken; if it is, one says that some of several addresses do not have it.
-func (r *Receiver) Tell(ctx context.Context, may func() error, words *Words) (alerts.Answer, error) {
+func (r *Receiver) Tell(ctx context.Context, act webhook.Act, words *Words) (alerts.Answer, error) {
 	if wait := r.pause(); wait > 0 {
 		return alerts.Failed, &FaultError{Text: fmt.Sprintf("it has asked not to be told for %s more", wait.Round(time.Second)), Wait: wait}
 	}
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	return r.judge(r.medium.tell(ctx, &way{may: may, roots: r.roots}, words))
+	return r.judge(r.medium.tell(ctx, &way{acts: act, roots: r.roots}, words))
 }
 
 // Beat calls a heartbeat.
-func (r *Receiver) Beat(ctx context.Context, may func() error) (alerts.Answer, error) {
-	return r.Tell(ctx, may, &Words{})
+func (r *Receiver) Beat(ctx context.Context, act webhook.Act) (alerts.Answer, error) {
+	return r.Tell(ctx, act, &Words{})
 }
 
 // pause returns for how long the receiver must not be told yet.
@@ -176,14 +176,14 @@ type Teller struct {
 	Receivers []*Receiver
 	Place     Place
 	Texts     func(rule string) Texts // what a rule says; of one that is not there: nothing
-	May       func() error            // see [Receiver.Tell]
+	Act       webhook.Act             // see [Receiver.Tell]
 }
 
 // Tell tells one receiver of a message, as [Receiver.Tell] does.
 func (t *Teller) Tell(ctx context.Context, receiver string, m alerts.Message) (alerts.Answer, error) {
 	for _, r := range t.Receivers {
 		if r.Name == receiver {
-			return r.Tell(ctx, t.May, t.Place.Write(t.Texts(m.Rule), m))
+			return r.Tell(ctx, t.Act, t.Place.Write(t.Texts(m.Rule), m))
 		}
 	}
 	return alerts.Refused, &FaultError{Text: "this node has no receiver of that name"}

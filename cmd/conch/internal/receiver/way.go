@@ -19,22 +19,24 @@ import (
 	"github.com/conchhq/conch/internal/webhook"
 )
 
-// way is how one message leaves: over a connection of its own that asks before each write.
+// way is how one message leaves: over a connection of its own, each of whose writes is an act.
 type way struct {
-	may   func() error
+	acts  webhook.Act // nil: nobody is asked
 	roots *x509.CertPool
-	end   func() // called when a write was not allowed; nil: nothing
+	end   func()                                                               // called when a write was not allowed; nil: nothing
+	dial  func(ctx context.Context, network, address string) (net.Conn, error) // nil: as usual
 
 	wrote atomic.Int64 // bytes that have left
 	shut  atomic.Bool  // a write was not allowed
 }
 
-func (w *way) ask() error {
-	if w.may == nil {
-		return nil
+func (w *way) act(write func(context.Context) error) error {
+	if w.acts == nil {
+		return write(context.Background())
 	}
-	err := w.may()
-	if err != nil && !w.shut.Swap(true) && w.end != nil {
+	began := false
+	err := w.acts(func(answer context.Context) error { began = true; return write(answer) })
+	if err != nil && !began && !w.shut.Swap(true) && w.end != nil {
 		w.end()
 	}
 	return err
@@ -57,11 +59,14 @@ func (c counted) Write(b []byte) (int, error) {
 // transport returns what sends one request. It follows no redirect and keeps no connection: a library that repeats a request on a broken one would
 // tell twice.
 func (w *way) transport() *http.Transport {
-	dialer := &net.Dialer{Timeout: Patience}
+	dial := w.dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: Patience}).DialContext
+	}
 	return webhook.Guard(&http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := dialer.DialContext(ctx, network, address)
+			c, err := dial(ctx, network, address)
 			if err != nil {
 				return nil, err
 			}
@@ -69,7 +74,7 @@ func (w *way) transport() *http.Transport {
 		},
 		DisableKeepAlives: true, DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: w.roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: Patience, MaxResponseHeaderBytes: 32 << 10,
-	}, w.ask)
+	}, w.act)
 }
 
 // outcome is what one attempt to tell has led to.

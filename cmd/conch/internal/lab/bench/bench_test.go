@@ -30,6 +30,25 @@ func TestQuantilesAreSamples(t *testing.T) {
 	}
 }
 
+// A run whose last block has a half of what others have is half a block shorter.
+func TestARunIsCountedWithoutItsEdge(t *testing.T) {
+	t.Parallel()
+	block := 250 * time.Millisecond
+	for name, c := range map[string]struct {
+		all  []tally
+		want time.Duration
+	}{
+		"one block":           {[]tally{{block, 5}}, block},
+		"the last is full":    {[]tally{{block, 100}, {2 * block, 200}, {3 * block, 300}}, 3 * block},
+		"the last has a half": {[]tally{{block, 100}, {2 * block, 200}, {3 * block, 250}}, 5 * block / 2},
+		"the last has more":   {[]tally{{block, 100}, {2 * block, 200}, {3 * block, 900}}, 3 * block},
+	} {
+		if got := withoutEdge(c.all); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 // A missing ceiling is null: a ratio of 0 would read as a result.
 func TestAMissingCeilingIsNull(t *testing.T) {
 	t.Parallel()

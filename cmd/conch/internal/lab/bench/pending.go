@@ -5,7 +5,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -157,44 +156,6 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// limited measures transactions whose acceptance takes from the limits of a policy, and whose final states give back what they did not need, beside
-// the same without, in turn. A run ends with a block, of which it has a few dozens at most: so the runs of a kind are one, and not the median of them.
-func (a *account) limited(ctx context.Context, r *Report) error {
-	many := a.cfg.amounts().intents
-	a.cfg.Say("pending: eight times %d transactions, accepted before and meanwhile, within the limits of a policy and without one …", many)
-	if err := a.payer.Limit(ctx); err != nil {
-		return err
-	}
-	accepts := [2]func(context.Context, int) error{a.payer.Accept, a.payer.AcceptWithin}
-	var accepted, mined, whole [2]time.Duration
-	took := func(one sent) time.Duration {
-		return time.Duration(float64(many) / one.perSecond * float64(time.Second))
-	}
-	for i, within := range []int{0, 1, 1, 0, 0, 1, 1, 0} { // ABBA
-		began := time.Now()
-		if err := accepts[within](ctx, many); err != nil {
-			return err
-		}
-		accepted[within] += time.Since(began)
-		one, err := a.send(ctx, many, nil)
-		if err != nil {
-			return fmt.Errorf("round %d: %w", i+1, err)
-		}
-		mined[within] += took(one)
-		if one, err = a.send(ctx, many, accepts[within]); err != nil {
-			return fmt.Errorf("round %d: %w", i+1, err)
-		}
-		whole[within] += took(one)
-	}
-	for _, m := range []struct {
-		name string
-		took [2]time.Duration
-	}{{"accept_within_policy", accepted}, {"send_to_mined_within_policy", mined}, {"submit_to_mined_within_policy", whole}} {
-		r.beside(m.name, float64(4*many)/m.took[1].Seconds(), float64(4*many)/m.took[0].Seconds(), "tx/s")
-	}
-	return nil
-}
-
 // rawly measures the ceiling, and the processor time that it takes.
 func (a *account) rawly(ctx context.Context, many int) (perSecond float64, spent effort, err error) {
 	before, err := a.effort(ctx)
@@ -210,7 +171,8 @@ func (a *account) rawly(ctx context.Context, many int) (perSecond float64, spent
 
 type sent struct {
 	perSecond, commits, allowed float64
-	effort                      effort // until all were mined
+	took                        time.Duration // see mined
+	effort                      effort        // until all were mined
 }
 
 // send measures until many transactions are mined, accepted before or, if accept is not nil, by it from
@@ -239,7 +201,7 @@ func (a *account) send(ctx context.Context, many int, accept func(context.Contex
 			return out, err
 		}
 	}
-	if err := a.payer.Until(ctx, "latest", first+uint64(many), payer.Pace); err != nil {
+	if out.took, err = a.mined(ctx, began, first, many); err != nil {
 		return out, err
 	}
 	out.perSecond = perSecond(many, began)

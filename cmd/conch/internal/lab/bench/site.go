@@ -70,11 +70,11 @@ func (s *site) database(ctx context.Context, cfg Config) (string, error) {
 }
 
 // startServer starts a server on a disk, not in memory, so that a commit costs what it costs. The
-// settings are PostgreSQL's defaults, except for room for ten thousand locks and the counter of
-// statements, which measures nothing until a database turns it on.
+// settings are PostgreSQL's defaults, except for room for ten thousand locks, the times of commits,
+// and the counter of statements, which measures nothing until a database turns it on.
 func startServer(ctx context.Context) (*postmaster.Server, error) {
 	settings := map[string]string{
-		"shared_buffers": "128MB", "max_locks_per_transaction": "256",
+		"shared_buffers": "128MB", "max_locks_per_transaction": "256", "track_commit_timestamp": "on",
 		"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "none",
 	}
 	server, err := startOn(ctx, settings)

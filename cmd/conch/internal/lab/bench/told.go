@@ -43,7 +43,9 @@ func (a *account) told(ctx context.Context, r *Report) error {
 		return err
 	}
 	events, finals := all[0].Got()
-	r.spread("final_to_told", finals, nil)
+	if err := a.lateness(ctx, r, finals); err != nil {
+		return err
+	}
 	var alone, beside float64
 	for _, c := range []struct {
 		to    *float64
@@ -61,6 +63,27 @@ func (a *account) told(ctx context.Context, r *Report) error {
 		*c.to = perSecond(events, began)
 	}
 	r.beside("told_beside_a_silent_one", beside, alone, "events/s")
+	return nil
+}
+
+// lateness reports how long final states have taken to their POSTs: from the commit on, before which nobody can read them, if the server keeps the times of
+// commits; and from when they were written, which the rest of a block's transaction and the commit follow.
+func (a *account) lateness(ctx context.Context, r *Report, finals []payer.Final) error {
+	commits, err := a.site.admin.EventCommits(ctx)
+	if err != nil {
+		return err
+	}
+	var committed, written []time.Duration
+	for _, f := range finals {
+		written = append(written, f.Came.Sub(f.At))
+		if at, is := commits[f.ID]; is {
+			committed = append(committed, f.Came.Sub(at))
+		}
+	}
+	if len(committed) == len(finals) {
+		r.spread("final_to_told", committed, nil)
+	}
+	r.spread("final_written_to_told", written, nil)
 	return nil
 }
 

@@ -26,13 +26,21 @@ type Receiver struct {
 
 	mu     sync.Mutex
 	events int
-	took   []time.Duration // from a final state in the rows to the POST
+	finals []Final
 }
 
 // told is what the receiver reads of an event.
 type told struct {
+	ID    int64
 	At    time.Time
 	Final bool
+}
+
+// Final is a final state that a receiver was told of.
+type Final struct {
+	ID   int64     // the event's
+	At   time.Time // when its row was written, which is before it is committed
+	Came time.Time // the POST
 }
 
 // Receive starts a receiver, which takes every event, or one that is silent: it never answers.
@@ -64,15 +72,15 @@ func (r *Receiver) note(e told) {
 	defer r.mu.Unlock()
 	r.events++
 	if e.Final {
-		r.took = append(r.took, time.Since(e.At))
+		r.finals = append(r.finals, Final{e.ID, e.At, time.Now()})
 	}
 }
 
-// Got returns how many events it was told of, and for each final one how long that took from the database's clock in the rows to the POST.
-func (r *Receiver) Got() (events int, finals []time.Duration) {
+// Got returns how many events it was told of, and the final states among them.
+func (r *Receiver) Got() (events int, finals []Final) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.events, append([]time.Duration(nil), r.took...)
+	return r.events, append([]Final(nil), r.finals...)
 }
 
 // Close ends it.
@@ -90,7 +98,7 @@ func (p *Payer) Tell(ctx context.Context, gate *fence.Gate, token fence.Token, r
 	var all []*hook.Deliverer
 	for _, r := range receivers {
 		d, err := hook.New(hook.Receiver{Name: r.name, URL: r.url, Local: true, Keys: [][]byte{make([]byte, 32)}, Body: func(e *hook.Event) []byte {
-			text, _ := json.Marshal(told{At: e.At, Final: e.Kind == pending.ToldFinal})
+			text, _ := json.Marshal(told{ID: e.ID, At: e.At, Final: e.Kind == pending.ToldFinal})
 			return text
 		}}, p.tables.Hook(r.name, token), hook.Events{})
 		if err != nil {

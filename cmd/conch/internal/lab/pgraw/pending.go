@@ -17,6 +17,20 @@ func (a *Admin) Commits(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
+// EventCommits returns when the events of final states were committed, by their IDs; none on a server that does not keep such times.
+func (a *Admin) EventCommits(ctx context.Context) (map[int64]time.Time, error) {
+	commits := map[int64]time.Time{}
+	kept, err := a.Setting(ctx, "track_commit_timestamp")
+	if err != nil || kept != "on" {
+		return commits, err
+	}
+	rows, _ := a.conn.Query(ctx, `SELECT id, pg_xact_commit_timestamp(xmin) FROM conch.pending_events WHERE kind = 'final'`) // they have its error
+	var id int64
+	var at time.Time
+	_, err = pgx.ForEachRow(rows, []any{&id, &at}, func() error { commits[id] = at; return nil })
+	return commits, err
+}
+
 // Processes returns the server's processes, for sessions and in the background.
 func (a *Admin) Processes(ctx context.Context) ([]int, error) {
 	rows, _ := a.conn.Query(ctx, `SELECT pid FROM pg_stat_activity`) // they have its error

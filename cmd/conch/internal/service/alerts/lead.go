@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/internal/webhook"
 )
 
 // store is what keeps alerts: tables of a database, or this process.
@@ -102,8 +103,7 @@ func (s *service) evaluate(ctx context.Context, u *setup, gate *fence.Gate) erro
 	beside.Go(func() { s.callHearts(ctx, u, gate, beats) })
 	over := newEvaluator(u.section, s.rows)
 	over.odd = func(err error) { s.ledger.complain(s.frame.Log, "read a sample", err) }
-	may := func() error { _, err := gate.Require(fence.Act); return err }
-	e, err := alerts.New(s.told(u), recorded{s.store, beats}, over, teller{u, may})
+	e, err := alerts.New(s.told(u), recorded{s.store, beats}, over, teller{u, actsOf(gate)})
 	if err != nil {
 		return err
 	}
@@ -113,6 +113,13 @@ func (s *service) evaluate(ctx context.Context, u *setup, gate *fence.Gate) erro
 		return err
 	}
 	return nil
+}
+
+// actsOf returns what has something written as an act of a gate.
+func actsOf(gate *fence.Gate) webhook.Act {
+	return func(write func(context.Context) error) error {
+		return gate.Do(context.Background(), fence.Act, 0, func(answer context.Context, _ fence.Token) error { return write(answer) })
+	}
 }
 
 // rows reads what nodes have reported.
@@ -163,7 +170,7 @@ func (s *service) callHearts(ctx context.Context, u *setup, gate *fence.Gate, be
 		for _, r := range u.hearts() {
 			calls.Go(func() {
 				err := gate.Do(ctx, fence.Act, receiver.Patience, func(ctx context.Context, _ fence.Token) error {
-					_, err := r.Beat(ctx, func() error { _, err := gate.Require(fence.Act); return err })
+					_, err := r.Beat(ctx, actsOf(gate))
 					return err
 				})
 				switch {

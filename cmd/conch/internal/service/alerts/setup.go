@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/condition"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/receiver"
+	"github.com/conchhq/conch/internal/webhook"
 )
 
 // unnamed is the cluster in the keys of one that has no name: it has no receivers that know an incident by its key.
@@ -88,14 +89,14 @@ func (u *setup) receiver(name string) *receiver.Receiver {
 	return nil
 }
 
-// teller tells the receivers of a setup. May is asked before each write; nil: nobody is.
+// teller tells the receivers of a setup. Each write is an act; nil: nobody is asked.
 type teller struct {
 	*setup
-	may func() error
+	act webhook.Act
 }
 
 // Tell implements alerts.Teller.
 func (t teller) Tell(ctx context.Context, to string, m alerts.Message) (alerts.Answer, error) {
-	one := receiver.Teller{Receivers: t.receivers(), Place: t.place, Texts: func(rule string) receiver.Texts { return t.texts[rule] }, May: t.may}
+	one := receiver.Teller{Receivers: t.receivers(), Place: t.place, Texts: func(rule string) receiver.Texts { return t.texts[rule] }, Act: t.act}
 	return one.Tell(ctx, to, m)
 }

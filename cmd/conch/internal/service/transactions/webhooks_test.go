@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ import (
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/hook"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -297,6 +299,31 @@ func TestAWebhookIsToldAgainAfterACrash(t *testing.T) {
 	if len(got) != 3 || got[1] != got[2] || s.ids[1] != s.ids[2] || s.ids[0] == s.ids[1] || !strings.HasPrefix(s.ids[1], "evt_") {
 		t.Errorf("told %q with %q, want the second twice with one id", got, s.ids)
 	}
+}
+
+// C4.4: a receiver that does not answer holds nobody up but itself, and has no more POSTs at once than it may.
+func TestASilentReceiverHoldsNobody(t *testing.T) {
+	t.Parallel()
+	m, s, hold := openMail(t), openShop(t), make(chan struct{})
+	var came atomic.Int64
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		came.Add(1)
+		<-hold
+	}))
+	t.Cleanup(silent.Close)
+	defer close(hold) // before it is closed, which waits for its answers
+	mute := m.hookTo(s, "silent", "accepted")
+	mute.URL = silent.URL
+	m.tells(m.hookTo(s, "shop", "accepted"), mute)
+	end := m.lead()
+	defer end()
+	m.known("shop")
+	m.known("silent")
+	for i := range 2 * hook.Places {
+		m.accept(fmt.Sprint("invoice-", i))
+	}
+	s.has(2 * hook.Places)
+	pgtest.Eventually(t, time.Minute, "the silent one has all its places taken", func() bool { return came.Load() == hook.Places })
 }
 
 // Rule no-redirects: a redirect is a failure and leads nowhere, and an address of this host is not posted to unless the file says so. Neither holds another
