@@ -40,7 +40,7 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 
 # Simulated worlds and pure machines have one goroutine and nothing to race with: by day they run without the race detector,
 # which makes them six to seventeen times slower; make nightly has them with it too.
-MACHINES := ./schedule/zone ./schedule/internal/core ./schedule/internal/worker ./alerts/internal/core ./alerts/internal/watch ./chain/internal/ancestry ./chain/substrate/extrinsic ./chain/substrate/key ./chain/substrate/metadata ./chain/substrate/scale ./chain/substrate/ss58 ./cmd/conch/internal/condition/... ./election/internal/core ./gossip/internal/hint ./internal/arch ./pending/internal/wearmodel ./sequencer/internal/book ./sequencer/internal/coordinator ./sequencer/internal/core ./sequencer/internal/endorser ./sequencer/internal/ranking ./sequencer/internal/sender ./sequencer/internal/wire ./txlog/internal/courier \
+MACHINES := ./schedule/zone ./schedule/internal/core ./schedule/internal/worker ./alerts/internal/core ./alerts/internal/watch ./chain/internal/ancestry ./chain/substrate/extrinsic ./chain/substrate/internal/chopstickstest ./chain/substrate/key ./chain/substrate/metadata ./chain/substrate/scale ./chain/substrate/ss58 ./cmd/conch/internal/condition/... ./election/internal/core ./gossip/internal/hint ./internal/arch ./pending/internal/wearmodel ./sequencer/internal/book ./sequencer/internal/coordinator ./sequencer/internal/core ./sequencer/internal/endorser ./sequencer/internal/ranking ./sequencer/internal/sender ./sequencer/internal/wire ./txlog/internal/courier \
 	./sequencer/ledger ./sequencer/notes ./txlog/internal/follower ./txlog/internal/member ./txlog/quorum/internal/core ./txlog/quorum/internal/majority ./txlog/prolog/internal/... ./txlog/txlogtest
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
 BUBBLES  := ./chunksync ./gossip ./pending ./sequencer ./sequencer/sequencertest ./txlog/kv ./txlog/quorum ./txlog/quorum/disk
@@ -108,10 +108,10 @@ PAGE = CONCH_UI_TOOLS="$$(scripts/ui.sh tools)" CONCH_CHROMIUM="$$(scripts/ui.sh
 
 # More packages at once than processors: most of their time they wait for servers, blocks and leases.
 test-raced: test-tools
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_CHOPSTICKS="$$(scripts/chopsticks.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
 
 test-unraced: test-tools
-	$(SHARED); CONCH_METADATA="$$(scripts/metadata.sh)" $(PAGE) $(UNRACED) -timeout $(LIMIT) $(WORLDS)
+	$(SHARED); CONCH_METADATA="$$(scripts/metadata.sh)" CONCH_CHOPSTICKS="$$(scripts/chopsticks.sh)" $(PAGE) $(UNRACED) -timeout $(LIMIT) $(WORLDS)
 
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.
