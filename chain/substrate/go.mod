@@ -10,6 +10,11 @@ require (
 	golang.org/x/crypto v0.57.0
 )
 
-require github.com/tyler-smith/go-bip39 v1.1.0 // indirect
+require golang.org/x/sys v0.49.0 // indirect
+
+require (
+	github.com/coder/websocket v1.8.15
+	go.uber.org/goleak v1.3.0
+)
 
 replace github.com/conchhq/conch => ../..
