@@ -15,7 +15,10 @@ import (
 // TestRPC: what a node says of calls that are none, of batches, and of notifications.
 func TestRPC(t *testing.T) {
 	t.Parallel()
-	node := start(t, substratetest.Config{Batch: 3})
+	alice := newKey(t, kindEd25519, 1)
+	cfg := rich(alice)
+	cfg.Batch = 3
+	node := start(t, cfg)
 	c := dial(t, node.URL())
 	for _, one := range []struct{ ask, want string }{
 		{`{`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`},
@@ -48,6 +51,10 @@ func TestRPC(t *testing.T) {
 	ok(t, err)
 	ok(t, json.Unmarshal(got, &ids))
 	c.next(ids[0].Result) // the answer comes first, in a batch too
+	c.write(`{"id":1,"method":"author_submitAndWatchExtrinsic","params":["` + hexOf(alice.extrinsic(node, draft{})) + `"]}`)
+	if got, err = c.read(); err != nil || !strings.Contains(string(got), `"id":1,"result"`) {
+		t.Errorf("a stream begins with %s, %v, want its id", got, err)
+	}
 	var methods struct {
 		Methods []string `json:"methods"`
 	}

@@ -128,7 +128,6 @@ func (n *Node) settle(undone []*block, made ...*block) {
 	for _, b := range undone {
 		for _, x := range b.body {
 			if x.signed && !n.holds(x.hash, made) {
-				delete(n.pool.banned, x.hash)
 				n.again(x)
 			}
 		}

@@ -64,8 +64,6 @@ func (n *Node) validate(x *extrinsic, after *block, s state) *fault {
 	switch {
 	case !x.verify(implicit):
 		return faultBadProof
-	case a.providers == 0:
-		return faultPayment
 	case x.nonce < a.nonce:
 		return faultStale
 	case len(x.raw) > blockLength:
