@@ -199,7 +199,7 @@ func (n *Node) finalize(height int) {
 	n.final = height
 	for _, b := range n.known {
 		dead := int(b.number) <= height && n.best[b.number] != b
-		if dead || uint64(b.number)+uint64(n.cfg.Keeps) < uint64(height) { //nolint:gosec // not negative
+		if dead || uint64(b.number)+uint64(n.cfg.Keeps) < uint64(height) {
 			b.pruned = true
 			b.state = nil
 		}
