@@ -168,7 +168,7 @@ func (c *Client) finish(ctx context.Context, l *line, w *wait, result any) error
 	case <-w.done:
 	case <-ctx.Done():
 		l.forget(w)
-		if context.Cause(ctx) == errTimeout && l.silentFor(c.cfg.Timeout) { //nolint:errorlint // our own cause, of this very context
+		if context.Cause(ctx) == errTimeout && l.silentSince(w) { //nolint:errorlint // our own cause, of this very context
 			c.drop(l, errSilent)
 		}
 		return c.fail(w.method, context.Cause(ctx))
@@ -180,7 +180,7 @@ func (c *Client) finish(ctx context.Context, l *line, w *wait, result any) error
 		return nil
 	}
 	if err := json.Unmarshal(w.result, result); err != nil {
-		return &Error{Method: w.method, By: c.shown, Message: "its answer cannot be read", Code: codeUnread}
+		return &Error{Method: w.method, By: c.shown, Message: "its answer cannot be read", Code: CodeUnread}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const (
 	CodeRateLimit = 429    // the status of HTTP, which gateways also use as a code
 	CodeMethod    = -32601 // no such method
 	CodeParams    = -32602 // the parameters are not valid
-	codeUnread    = -32700 // our own, of an answer that cannot be read
+	CodeUnread    = -1     // our own, of an answer that cannot be read: what was asked may have been done
 )
 
 // Error is an endpoint's answer that is no result. It wraps chain.ErrAnswer.
@@ -59,7 +59,7 @@ func (c *Client) fail(method string, err error) error {
 		err = at.Err // the text of at has the URL
 	}
 	if errors.Is(err, websocket.ErrMessageTooBig) {
-		return &Error{Method: method, By: c.shown, Message: fmt.Sprintf("an answer is larger than %d bytes", c.cfg.MaxAnswer), Code: codeUnread}
+		return &Error{Method: method, By: c.shown, Message: fmt.Sprintf("an answer is larger than %d bytes", c.cfg.MaxAnswer), Code: CodeUnread}
 	}
 	if text := c.redact(err.Error()); text != err.Error() {
 		err = errors.New(text)

@@ -33,6 +33,7 @@ type wait struct {
 	id     uint64
 	method string
 	sub    *Subscription // it asks for this one; nil: for none
+	sent   time.Time
 	done   chan struct{} // closed once there is a result or an error
 	result json.RawMessage
 	err    error
@@ -52,7 +53,7 @@ func (l *line) send(sub *Subscription, method string, args []any) (*wait, error)
 	if args == nil {
 		args = []any{}
 	}
-	w := &wait{method: method, sub: sub, done: make(chan struct{})}
+	w := &wait{method: method, sub: sub, sent: time.Now(), done: make(chan struct{})}
 	l.waiting.Lock()
 	if l.why != nil {
 		defer l.waiting.Unlock()
@@ -61,9 +62,6 @@ func (l *line) send(sub *Subscription, method string, args []any) (*wait, error)
 	}
 	l.last++
 	w.id = l.last
-	if len(l.waits) == 0 {
-		l.heard = time.Now() // nothing was waited for before
-	}
 	l.waits[w.id] = w
 	l.waiting.Unlock()
 	text, err := json.Marshal(struct {
@@ -96,11 +94,11 @@ func (l *line) forget(w *wait) {
 	}
 }
 
-// silentFor reports whether nothing has come for so long, while calls waited.
-func (l *line) silentFor(most time.Duration) bool {
+// silentSince reports whether nothing has come since a call was sent, and that was a while ago.
+func (l *line) silentSince(w *wait) bool {
 	l.waiting.Lock()
 	defer l.waiting.Unlock()
-	return time.Since(l.heard) >= most
+	return w.sent.After(l.heard) && time.Since(w.sent) >= l.cfg.Timeout/2
 }
 
 func (l *line) fault() error {
