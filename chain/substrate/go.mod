@@ -14,6 +14,7 @@ require (
 
 require (
 	github.com/tyler-smith/go-bip39 v1.1.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 )
 
 replace github.com/conchhq/conch => ../..

@@ -3,7 +3,7 @@
 //
 // A trie is of radix 16, without extension nodes, and hashed with Blake2-256. A node below 32 bytes stands in its parent as it is.
 //
-// Sources: the Polkadot specification, "State storage"; requirement S18; rule Z11 of issue 51.
+// Sources: the Polkadot specification, "State storage"; requirement S18, Z11.
 package trie
 
 import (
@@ -18,13 +18,13 @@ import (
 // Layout is how a node holds a value. A header does not say it: the runtime's version does, as its state version.
 type Layout int
 
-// The layouts that there are. The root of a block's extrinsics is of V0 up to system version 1, and of V1 from 2 on.
+// The layouts that there are. That of a block's extrinsics is the first up to system version 1, and the second from 2 on.
 const (
 	V0 Layout = iota
 	V1        // a value of 33 bytes or more stands in its node as its hash
 )
 
-// longest is the length of the longest value that a node of V1 holds itself.
+// longest is the length of the longest value that a node of the second layout holds itself.
 const longest = 32
 
 // Entry is a key and its value.
