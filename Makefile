@@ -38,7 +38,7 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 
 # Simulated worlds and pure machines have one goroutine and nothing to race with: by day they run without the race detector,
 # which makes them six to seventeen times slower; make nightly has them with it too.
-MACHINES := ./schedule/zone ./schedule/internal/core ./schedule/internal/worker ./alerts/internal/core ./alerts/internal/watch ./chain/internal/ancestry ./chain/substrate/extrinsic ./chain/substrate/key ./chain/substrate/metadata ./chain/substrate/scale ./cmd/conch/internal/condition/... ./election/internal/core ./gossip/internal/hint ./internal/arch ./pending/internal/wearmodel ./sequencer/internal/book ./sequencer/internal/coordinator ./sequencer/internal/core ./sequencer/internal/endorser ./sequencer/internal/ranking ./sequencer/internal/sender ./sequencer/internal/wire ./txlog/internal/courier \
+MACHINES := ./schedule/zone ./schedule/internal/core ./schedule/internal/worker ./alerts/internal/core ./alerts/internal/watch ./chain/internal/ancestry ./chain/substrate/extrinsic ./chain/substrate/key ./chain/substrate/metadata ./chain/substrate/scale ./chain/substrate/ss58 ./cmd/conch/internal/condition/... ./election/internal/core ./gossip/internal/hint ./internal/arch ./pending/internal/wearmodel ./sequencer/internal/book ./sequencer/internal/coordinator ./sequencer/internal/core ./sequencer/internal/endorser ./sequencer/internal/ranking ./sequencer/internal/sender ./sequencer/internal/wire ./txlog/internal/courier \
 	./sequencer/ledger ./sequencer/notes ./txlog/internal/follower ./txlog/internal/member ./txlog/quorum/internal/core ./txlog/quorum/internal/majority ./txlog/prolog/internal/... ./txlog/txlogtest
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
 BUBBLES  := ./chunksync ./gossip ./pending ./sequencer ./sequencer/sequencertest ./txlog/kv ./txlog/quorum ./txlog/quorum/disk
@@ -109,7 +109,7 @@ test-raced: test-tools
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
 
 test-unraced: test-tools
-	$(SHARED); $(PAGE) $(UNRACED) -timeout $(LIMIT) $(WORLDS)
+	$(SHARED); CONCH_METADATA="$$(scripts/metadata.sh)" $(PAGE) $(UNRACED) -timeout $(LIMIT) $(WORLDS)
 
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.
@@ -156,7 +156,7 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	@scripts/proxies.sh
 	@scripts/python.sh
 	@scripts/model.sh full
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_CLIENTS="$$(scripts/clients.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_CLIENTS="$$(scripts/clients.sh)" CONCH_METADATA="$$(scripts/metadata.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
 	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab ./txlog/quorum/internal/logworld
 	$(SHARED); CONCH_LOG_FAULTS=$(NIGHTLY_LOG_FAULTS) go test -count 1 -timeout 4h -v -run TestALogUnderEveryFault ./cmd/conch
 	@scripts/fuzz.sh $(FUZZ_RUNS)

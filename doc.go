@@ -50,6 +50,10 @@
 //     none of which is believed alone.
 //   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and similar chains.
 //     It is a separate module, since it needs the libraries of go-ethereum.
+//   - [github.com/conchhq/conch/chain/substrate]: what reads and writes the bytes of Substrate chains, a module of its own:
+//     [github.com/conchhq/conch/chain/substrate/scale], [github.com/conchhq/conch/chain/substrate/metadata],
+//     [github.com/conchhq/conch/chain/substrate/ss58], [github.com/conchhq/conch/chain/substrate/extrinsic],
+//     [github.com/conchhq/conch/chain/substrate/key].
 //   - [github.com/conchhq/conch/chain/keyservice]: keys that a service keeps, and
 //     [github.com/conchhq/conch/chain/keyservice/vault] is one such service;
 //     [github.com/conchhq/conch/chain/keyservice/awskms] and
@@ -127,10 +131,6 @@
 //
 //   - [github.com/conchhq/conch/deploy]: the grants of the three database roles, as
 //     an SQL script.
-//
-// Planned, and not there yet:
-//
-//   - chain/substrate: the driver for chains built with Substrate
 //
 // # The binary
 //

@@ -15,7 +15,7 @@ var ErrMalformed = errors.New("not SCALE of this type")
 // The limits of a Decoder. The metadata of the largest runtimes has some 300,000 values and nests 12 deep.
 const (
 	MaxDepth  = 128
-	MaxValues = 1 << 22
+	MaxValues = 1 << 20
 )
 
 // Decoder reads values from bytes, in their order. After its first error it returns zero values. It keeps no copy: what Bytes
@@ -96,7 +96,7 @@ func (d *Decoder) Option() bool {
 	return b == 1
 }
 
-// U16 returns a number of two bytes.
+// Returns a number of two bytes.
 func (d *Decoder) U16() uint16 {
 	if b := d.Bytes(2); b != nil {
 		return binary.LittleEndian.Uint16(b)
@@ -104,7 +104,7 @@ func (d *Decoder) U16() uint16 {
 	return 0
 }
 
-// U32 returns a number of four bytes.
+// Returns a number of four bytes.
 func (d *Decoder) U32() uint32 {
 	if b := d.Bytes(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
@@ -112,7 +112,7 @@ func (d *Decoder) U32() uint32 {
 	return 0
 }
 
-// U64 returns a number of eight bytes.
+// Returns a number of eight bytes.
 func (d *Decoder) U64() uint64 {
 	if b := d.Bytes(8); b != nil {
 		return binary.LittleEndian.Uint64(b)
@@ -120,7 +120,7 @@ func (d *Decoder) U64() uint64 {
 	return 0
 }
 
-// U128 returns a number of sixteen bytes.
+// Returns a number of sixteen bytes.
 func (d *Decoder) U128() *big.Int { return d.Unsigned(16) }
 
 // Unsigned returns a number of n bytes.
@@ -141,6 +141,9 @@ func (d *Decoder) Signed(n int) *big.Int {
 
 // Compact returns a compact number of up to 64 bits. One that is not in its shortest form is an error, as it is to a node.
 func (d *Decoder) Compact() uint64 {
+	if len(d.rest) > 0 && d.rest[0]&3 != 3 {
+		return d.shortCompact()
+	}
 	v := d.BigCompact()
 	if !v.IsUint64() {
 		d.Fail("a compact number has more than 64 bits")
@@ -151,32 +154,31 @@ func (d *Decoder) Compact() uint64 {
 
 // BigCompact returns a compact number of up to 536 bits.
 func (d *Decoder) BigCompact() *big.Int {
-	if d.err != nil || len(d.rest) == 0 {
-		d.Byte()
-		return new(big.Int)
+	if len(d.rest) > 0 && d.rest[0]&3 != 3 {
+		return new(big.Int).SetUint64(d.shortCompact())
 	}
+	return d.longCompact()
+}
+
+// shortCompact reads a compact number of one, two or four bytes.
+func (d *Decoder) shortCompact() (v uint64) {
 	size := 1 << (d.rest[0] & 3)
-	if size == 8 {
-		return d.longCompact()
-	}
-	b := d.Bytes(size)
-	if b == nil {
-		return new(big.Int)
-	}
-	var v uint64
-	for i, c := range b {
+	for i, c := range d.Bytes(size) {
 		v |= uint64(c) << (8 * i)
 	}
 	v >>= 2
-	if size > 1 && v < 1<<(4*size-2) {
+	if size > 1 && v < 1<<(4*size-2) && d.err == nil {
 		d.Fail("a compact number of %d bytes is not in its shortest form", size)
 	}
-	return new(big.Int).SetUint64(v)
+	return v
 }
 
 // longCompact reads a compact number whose first byte has the number of those that follow.
 func (d *Decoder) longCompact() *big.Int {
 	n := int(d.Byte()>>2) + 4
+	if d.err != nil {
+		return new(big.Int)
+	}
 	v := d.Unsigned(n)
 	if least := max(30, 8*(n-1)); d.err == nil && v.BitLen() <= least {
 		d.Fail("a compact number of %d bytes is not in its shortest form", n+1)
