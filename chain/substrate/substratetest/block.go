@@ -94,7 +94,7 @@ func (n *Node) extend(xs []*extrinsic) (b *block, refused map[*extrinsic]*fault)
 	now, _ := n.readExtrinsic(parent.runtime, n.inherent(parent.runtime, b.number))
 	x.state[nowKey] = u64(n.timestamp(b.number))
 	b.body = []*extrinsic{now}
-	x.emit("System", "ExtrinsicSuccess", dispatchInfo(2, 0, 1))
+	x.emit("System", "ExtrinsicSuccess", dispatchInfo(0, 2, 1))
 	records.add(x, append([]byte{0}, u32(0)...))
 	refused = map[*extrinsic]*fault{}
 	for _, one := range xs {
