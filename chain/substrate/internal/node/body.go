@@ -19,7 +19,7 @@ type Body struct {
 }
 
 // HashOf returns the hash of an extrinsic, which is not unique in a chain: after a life has ended the same bytes may be in a block once
-// more (F2).
+// more.
 func HashOf(extrinsic []byte) chain.Hash {
 	sum := blake2b.Sum256(extrinsic)
 	return chain.Hash(sum[:])

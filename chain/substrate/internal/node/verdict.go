@@ -25,27 +25,51 @@ type Question uint8
 const (
 	// AsksNothing means that the verdict stands.
 	AsksNothing Question = iota
-	// AsksProof means that the node says "bad proof", or that the birth is too old. That has seven causes (F10): does the
-	// signature fit the head's version, the genesis, and the birth as the head's branch has it?
+	// AsksProof means that the node says "bad proof", or that the birth is too old. That has seven causes.
 	AsksProof
-	// AsksForm means that the node cannot decode it: can it be decoded here, with the metadata of the head?
+	// AsksForm means that the node cannot decode it.
 	AsksForm
+	// AsksRun means that the runtime at the node's head cannot look at it, as it cannot at a call that it does not have any more.
+	AsksRun
+	// AsksCount means that the node has banned it. It does so with all that it has seen in a block: is the nonce used?
+	AsksCount
+)
+
+// Fit is what the bytes of an extrinsic are at the head, as is found out here.
+type Fit uint8
+
+const (
+	// Fits means that the signature fits the head's version, the genesis, and the birth as the head's branch has it.
+	Fits Fit = iota
+	// Worn means that it does not: it is for another version, or branch, or chain, or its time is over.
+	Worn
+	// Nonsense means that the bytes cannot be decoded, and are for no other version that is known.
+	Nonsense
+	// Used means that the chain counts the nonce as used.
+	Used
 )
 
 // Settle answers the reply's question.
-func (r Reply) Settle(fits bool) Reply {
-	switch {
-	case r.Asks == AsksProof && fits:
-		r.Verdict = chain.Refused // the node is behind the birth, or of another chain
-	case r.Asks == AsksProof:
-		r.Verdict = chain.Outworn
-	case r.Asks == AsksForm && fits:
-		r.Verdict = chain.Refused // the node has another version of the runtime
-	case r.Asks == AsksForm:
-		r.Verdict = chain.Invalid
+func (r Reply) Settle(fit Fit) Reply {
+	switch r.Asks {
+	case AsksProof, AsksForm, AsksRun:
+		r.Verdict = settled[r.Asks][fit]
+	case AsksCount:
+		if r.Verdict = chain.Outworn; fit == Used {
+			r.Verdict = chain.IndexTooLow
+		}
+	case AsksNothing:
 	}
 	r.Asks = AsksNothing
 	return r
+}
+
+// settled says what becomes of what does not run or does not decode at a node. One that fits here is refused by a node that is behind,
+// or ahead, or of another chain.
+var settled = map[Question]map[Fit]chain.Verdict{
+	AsksProof: {Fits: chain.Refused, Worn: chain.Outworn, Nonsense: chain.Outworn},
+	AsksForm:  {Fits: chain.Refused, Worn: chain.Outworn, Nonsense: chain.Invalid},
+	AsksRun:   {Fits: chain.Unfit, Worn: chain.Outworn, Nonsense: chain.Unfit},
 }
 
 // Codes of what a node's pool refuses.
@@ -70,7 +94,7 @@ func Judge(said *rpc.Error) (chain.Verdict, Question) {
 	case codeImported:
 		return chain.Known, AsksNothing
 	case codeBanned:
-		return chain.Outworn, AsksNothing // for thirty minutes, these bytes, here (F8)
+		return chain.Unknown, AsksCount // for thirty minutes, these bytes, here
 	case codePriority:
 		return chain.Underpriced, AsksNothing
 	case codeDropped, codeFuture:
@@ -79,7 +103,9 @@ func Judge(said *rpc.Error) (chain.Verdict, Question) {
 		return chain.Unknown, AsksForm
 	case codeInvalid:
 		return judgeInvalid(strings.ToLower(said.Message + " " + string(said.Data)))
-	case codeVerify, codeUnsure, codeCycle, codeNoTags, codeInert:
+	case codeVerify:
+		return chain.Unknown, AsksRun
+	case codeUnsure, codeCycle, codeNoTags, codeInert:
 		return chain.Unfit, AsksNothing
 	case rpc.CodeLimit, rpc.CodeRateLimit, rpc.CodeMethod, rpc.CodeParams, codeRequest, codeParse:
 		return chain.Refused, AsksNothing // the node has not carried out anything

@@ -19,7 +19,7 @@ const (
 )
 
 // EffectOf returns what an extrinsic has done, as the events of its block say (Z10). A batch, a proxy, a multisig or sudo succeeds although
-// what it carried has failed; only an event of its own has that error (F5). Without a word of the extrinsic it is not known.
+// what it carried has failed; only an event of its own has that error. Without a word of the extrinsic it is not known.
 func EffectOf(events []Event, extrinsic int) (e chain.Effect) {
 	inner := ""
 	for _, one := range events {

@@ -47,7 +47,7 @@ func TestBirth(t *testing.T) {
 	}
 }
 
-// Z10, F5: an extrinsic that succeeded may have carried one that failed, and one of which nothing is said did nothing that is known.
+// Z10: an extrinsic that succeeded may have carried one that failed, and one of which nothing is said did nothing that is known.
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	const below = "Token.BelowMinimum"
@@ -61,11 +61,11 @@ func TestEffects(t *testing.T) {
 		want   chain.Effect
 	}{
 		{"success", of(rules.Event{2, "Balances", "Transfer", ""}, ok), chain.Effect{Kind: chain.EffectOK}},
-		{"failure", of(rules.Event{2, "System", "ExtrinsicFailed", below}), chain.Effect{chain.EffectFailed, below}},
-		{"failure without a name", of(rules.Event{2, "System", "ExtrinsicFailed", ""}), chain.Effect{chain.EffectFailed, "an error without a name"}},
-		{"batch", of(rules.Event{2, "Utility", "ItemCompleted", ""}, rules.Event{2, "Utility", "BatchInterrupted", below}, ok), chain.Effect{chain.EffectPartly, "Utility.BatchInterrupted: " + below}},
-		{"forced batch", of(rules.Event{2, "Utility", "ItemFailed", below}, rules.Event{2, "Utility", "ItemFailed", "System.Other"}, rules.Event{2, "Utility", "BatchCompletedWithErrors", ""}, ok), chain.Effect{chain.EffectPartly, "Utility.ItemFailed: " + below}},
-		{"a pallet that nobody knows", of(rules.Event{2, "Vault", "Opened", below}, ok), chain.Effect{chain.EffectPartly, "Vault.Opened: " + below}},
+		{"failure", of(rules.Event{2, "System", "ExtrinsicFailed", below}), chain.Effect{Kind: chain.EffectFailed, Why: below}},
+		{"failure without a name", of(rules.Event{2, "System", "ExtrinsicFailed", ""}), chain.Effect{Kind: chain.EffectFailed, Why: "an error without a name"}},
+		{"batch", of(rules.Event{2, "Utility", "ItemCompleted", ""}, rules.Event{2, "Utility", "BatchInterrupted", below}, ok), chain.Effect{Kind: chain.EffectPartly, Why: "Utility.BatchInterrupted: " + below}},
+		{"forced batch", of(rules.Event{2, "Utility", "ItemFailed", below}, rules.Event{2, "Utility", "ItemFailed", "System.Other"}, rules.Event{2, "Utility", "BatchCompletedWithErrors", ""}, ok), chain.Effect{Kind: chain.EffectPartly, Why: "Utility.ItemFailed: " + below}},
+		{"a pallet that nobody knows", of(rules.Event{2, "Vault", "Opened", below}, ok), chain.Effect{Kind: chain.EffectPartly, Why: "Vault.Opened: " + below}},
 		{"another pallet's success", of(rules.Event{2, "Other", "ExtrinsicSuccess", ""}), chain.Effect{}},
 		{"nothing", of(), chain.Effect{}},
 		{"no events", nil, chain.Effect{}},
@@ -76,7 +76,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// Z16, F9: a raise is measured. The priorities are those that real runtimes give.
+// Z16: a raise is measured. The priorities are those that real runtimes give.
 func TestRaise(t *testing.T) {
 	t.Parallel()
 	kusama := func(tip uint64) uint64 {
