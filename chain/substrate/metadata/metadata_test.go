@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/conchhq/conch/chain/substrate/internal/runtimetest"
 	"github.com/conchhq/conch/chain/substrate/metadata"
 	"github.com/conchhq/conch/chain/substrate/scale"
 )
 
-func decode(t testing.TB, m tiny) *metadata.Runtime {
+func decode(t testing.TB, m runtimetest.Runtime) *metadata.Runtime {
 	t.Helper()
-	rt, err := metadata.Decode(m.bytes())
+	rt, err := metadata.Decode(m.Metadata())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +24,7 @@ func decode(t testing.TB, m tiny) *metadata.Runtime {
 func TestEachVersionSaysTheSame(t *testing.T) {
 	t.Parallel()
 	for _, version := range []byte{14, 15, 16} {
-		rt := decode(t, small(version))
+		rt := decode(t, runtimetest.Small(version))
 		call, err := rt.Call("System", "remark")
 		if err != nil || call.Index != [2]byte{0, 1} || len(call.Arguments) != 1 || call.Arguments[0].Name != "remark" {
 			t.Errorf("version %d: %+v %v", version, call, err)
@@ -31,7 +32,7 @@ func TestEachVersionSaysTheSame(t *testing.T) {
 		if again, err := rt.CallAt([2]byte{0, 1}); err != nil || again.Name != "remark" {
 			t.Errorf("version %d: %+v %v", version, again, err)
 		}
-		if e := rt.Extensions(); len(e) != 1 || e[0].Name != "CheckNonce" {
+		if e := rt.Extensions(); len(e) != 8 || e[5].Name != "CheckNonce" {
 			t.Errorf("version %d: %+v", version, e) // of version 0, whatever else version 16 lists (Z15)
 		}
 		if got := rt.ErrorAt(0, 3); got != "System.TooLong" {
@@ -51,15 +52,21 @@ func TestEachVersionSaysTheSame(t *testing.T) {
 	}
 }
 
+// What the small tests have for nothing.
+var (
+	empty = runtimetest.List()
+	yes   = []byte{1}
+)
+
 func second[V any](_ V, err error) error { return err }
 
 // Z13: the bytes are read by the runtime that made them; which one that is, its caller knows.
 func TestEventsAreReadWithTheirExtrinsic(t *testing.T) {
 	t.Parallel()
-	rt := decode(t, small(15))
-	b := join(list(
-		join([]byte{0, 7, 0, 0, 0, 0, 0}, []byte{9, 0, 0, 0}, "hi", empty),
-		join([]byte{1, 0, 0}, []byte{8, 0, 0, 0}, "", empty),
+	rt := decode(t, runtimetest.Small(15))
+	b := runtimetest.Join(runtimetest.List(
+		runtimetest.Join([]byte{0, 7, 0, 0, 0, 0, 0}, []byte{9, 0, 0, 0}, "hi", empty),
+		runtimetest.Join([]byte{1, 0, 0}, []byte{8, 0, 0, 0}, "", empty),
 	))
 	events, err := rt.Events(b)
 	if err != nil || len(events) != 2 {
@@ -82,7 +89,7 @@ func TestEventsAreReadWithTheirExtrinsic(t *testing.T) {
 // Z14: bytes keep their meaning if they have the same shape in another runtime: whatever its numbers are, and whatever else it has.
 func TestShapeIsOfTheBytes(t *testing.T) {
 	t.Parallel()
-	shape := func(m tiny, call string, arguments []byte) (metadata.Shape, error) {
+	shape := func(m runtimetest.Runtime, call string, arguments []byte) (metadata.Shape, error) {
 		rt := decode(t, m)
 		c, err := rt.Call("System", call)
 		if err != nil {
@@ -90,40 +97,40 @@ func TestShapeIsOfTheBytes(t *testing.T) {
 		}
 		return rt.Shape(c, arguments)
 	}
-	hello, notes := text("hello"), list([]byte{1, 9, 0, 0, 0}, []byte{0})
+	hello, notes := runtimetest.Text("hello"), runtimetest.List([]byte{1, 9, 0, 0, 0}, []byte{0})
 	for name, is := range map[string]struct {
-		change func(*tiny)
+		change func(*runtimetest.Runtime)
 		call   string
 		args   []byte
 		same   bool
 	}{
-		"another version of metadata": {func(m *tiny) { m.version = 14 }, "remark", hello, true},
-		"other numbers":               {func(m *tiny) { m.system, m.remark = 5, 7 }, "remark", hello, true},
-		"another name":                {func(m *tiny) { m.argument = "text" }, "remark", hello, false},
-		"another type":                {func(m *tiny) { m.of = 13 }, "remark", []byte{0}, false},
-		"a variant more":              {func(m *tiny) { m.extra = true }, "note", notes, true},
-		"another field in it":         {func(m *tiny) { m.nested = 11 }, "note", notes, false},
-		"a field of what is not used": {func(m *tiny) { m.nested = 11 }, "note", list([]byte{0}), true},
+		"another version of metadata": {func(m *runtimetest.Runtime) { m.Version = 14 }, "remark", hello, true},
+		"other numbers":               {func(m *runtimetest.Runtime) { m.System, m.Remark = 5, 7 }, "remark", hello, true},
+		"another name":                {func(m *runtimetest.Runtime) { m.Argument = "text" }, "remark", hello, false},
+		"another type":                {func(m *runtimetest.Runtime) { m.Of = 13 }, "remark", []byte{0}, false},
+		"a variant more":              {func(m *runtimetest.Runtime) { m.Extra = true }, "note", notes, true},
+		"another field in it":         {func(m *runtimetest.Runtime) { m.Nested = 11 }, "note", notes, false},
+		"a field of what is not used": {func(m *runtimetest.Runtime) { m.Nested = 11 }, "note", runtimetest.List([]byte{0}), true},
 	} {
-		before, err := shape(small(16), is.call, is.args)
+		before, err := shape(runtimetest.Small(16), is.call, is.args)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		changed := small(16)
+		changed := runtimetest.Small(16)
 		is.change(&changed)
 		after, err := shape(changed, is.call, is.args)
 		if same := err == nil && before == after; same != is.same {
 			t.Errorf("%s: the same: %v, %v", name, same, err)
 		}
 	}
-	if _, err := shape(small(16), "remark", append(hello, 0)); !errors.Is(err, scale.ErrMalformed) {
+	if _, err := shape(runtimetest.Small(16), "remark", append(hello, 0)); !errors.Is(err, scale.ErrMalformed) {
 		t.Error("bytes are left over:", err)
 	}
 }
 
 func TestWrongValuesAreNamed(t *testing.T) {
 	t.Parallel()
-	rt := decode(t, small(15))
+	rt := decode(t, runtimetest.Small(15))
 	note, _ := rt.Call("System", "note")
 	remark, _ := rt.Call("System", "remark")
 	for _, bad := range []struct {
@@ -170,19 +177,19 @@ func TestLargeNumbersAreTexts(t *testing.T) {
 // What an endpoint sends may be a bomb: it is an error, and takes neither time nor memory.
 func TestBombsAreErrors(t *testing.T) {
 	t.Parallel()
-	whole := small(16).bytes()
+	whole := runtimetest.Small(16).Metadata()
 	for n := range whole {
 		if _, err := metadata.Decode(whole[:n]); !errors.Is(err, metadata.ErrMetadata) {
 			t.Fatalf("the first %d bytes: %v", n, err)
 		}
 	}
 	header := []byte("meta\x0e")
-	nothing := func(id uint64, def []byte) []byte { return join(id, empty, empty, def, empty) }
+	nothing := func(id uint64, def []byte) []byte { return runtimetest.Join(id, empty, empty, def, empty) }
 	for name, b := range map[string][]byte{
-		"a billion types":    join(header, uint64(1<<30), make([]byte, 1<<16)),
-		"one more byte":      append(small(14).bytes(), 0),
-		"an unknown type":    join(header, list(nothing(0, join(6, uint64(7))))),
-		"a number too large": join(header, list(nothing(1<<20, []byte{5, 0}))),
+		"a billion types":    runtimetest.Join(header, uint64(1<<30), make([]byte, 1<<16)),
+		"one more byte":      append(runtimetest.Small(14).Metadata(), 0),
+		"an unknown type":    runtimetest.Join(header, runtimetest.List(nothing(0, runtimetest.Join(6, uint64(7))))),
+		"a number too large": runtimetest.Join(header, runtimetest.List(nothing(1<<20, []byte{5, 0}))),
 		"version 13":         []byte("meta\x0d"),
 		"seventeen megabyte": append(header, make([]byte, 17<<20)...),
 		"nothing":            nil,
@@ -196,8 +203,8 @@ func TestBombsAreErrors(t *testing.T) {
 // Types that name themselves, double at each step, or have four billion elements of nothing, are legal, and their values are not.
 func TestTypesThatNeverEnd(t *testing.T) {
 	t.Parallel()
-	m := small(14)
-	m.nested = 12 // what may be noted may have another one in it
+	m := runtimetest.Small(14)
+	m.Nested = 12 // what may be noted may have another one in it
 	rt := decode(t, m)
 	note, _ := rt.Call("System", "note")
 	deep := append([]byte{4}, make([]byte, 1000)...)
@@ -225,15 +232,15 @@ func TestTypesThatNeverEnd(t *testing.T) {
 // bomb has types that double at each step, from nothing, and at last an array of nothing.
 func bomb(t *testing.T) (*metadata.Runtime, int) {
 	const doubled = 60
-	types := [][]byte{join(uint64(0), empty, empty, 4, empty, empty)}
+	types := [][]byte{runtimetest.Join(uint64(0), empty, empty, 4, empty, empty)}
 	for id := uint64(1); id < doubled; id++ {
-		types = append(types, join(id, empty, empty, 4, list(join(id-1), join(id-1)), empty))
+		types = append(types, runtimetest.Join(id, empty, empty, 4, runtimetest.List(runtimetest.Join(id-1), runtimetest.Join(id-1)), empty))
 	}
 	types = append(types,
-		join(uint64(doubled), empty, empty, 3, []byte{255, 255, 255, 255}, uint64(0), empty),
-		join(uint64(doubled+1), empty, list(join("Address", yes, uint64(0)), join("Signature", yes, uint64(0))), 4, empty, empty),
+		runtimetest.Join(uint64(doubled), empty, empty, 3, []byte{255, 255, 255, 255}, uint64(0), empty),
+		runtimetest.Join(uint64(doubled+1), empty, runtimetest.List(runtimetest.Join("Address", yes, uint64(0)), runtimetest.Join("Signature", yes, uint64(0))), 4, empty, empty),
 	)
-	rt, err := metadata.Decode(join([]byte("meta\x0e"), list(types...), empty, uint64(doubled+1), 4, empty, uint64(0)))
+	rt, err := metadata.Decode(runtimetest.Join([]byte("meta\x0e"), runtimetest.List(types...), empty, uint64(doubled+1), 4, empty, uint64(0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +249,7 @@ func bomb(t *testing.T) (*metadata.Runtime, int) {
 
 func FuzzDecode(f *testing.F) {
 	for _, version := range []byte{14, 15, 16} {
-		f.Add(small(version).bytes(), []byte{4, 0, 7, 0, 0, 0, 0, 0, 9, 0, 0, 0, 8, 'h', 'i', 0})
+		f.Add(runtimetest.Small(version).Metadata(), []byte{4, 0, 7, 0, 0, 0, 0, 0, 9, 0, 0, 0, 8, 'h', 'i', 0})
 	}
 	f.Fuzz(func(t *testing.T, b, value []byte) {
 		rt, err := metadata.Decode(b)

@@ -199,3 +199,22 @@ func (rt *Runtime) Size(id TypeID) (size int, fixed bool) {
 
 // IsOption reports whether a type is an Option.
 func (rt *Runtime) IsOption(id TypeID) bool { return rt.types[id].path == "Option" }
+
+// Variant returns the first byte of an enum's variant; false if the type is no enum, or has none of this name.
+func (rt *Runtime) Variant(id TypeID, name string) (byte, bool) {
+	if v := rt.types[id].named(name); v != nil {
+		return v.index, true
+	}
+	return 0, false
+}
+
+// VariantAt returns the name of an enum's variant, empty if there is none.
+func (rt *Runtime) VariantAt(id TypeID, index byte) string {
+	if v := rt.types[id].variant(index); v != nil {
+		return v.name
+	}
+	return ""
+}
+
+// IsEnum reports whether a type is an enum.
+func (rt *Runtime) IsEnum(id TypeID) bool { return rt.types[id].form == enum }
