@@ -3,6 +3,7 @@ package chaintest
 import (
 	"context"
 	"errors"
+	"math/big"
 	"testing"
 	"time"
 
@@ -22,6 +23,11 @@ type Fixture struct {
 	BadGas uint64
 	// Gapless says that the node refuses a transaction whose nonce leaves a gap.
 	Gapless bool
+
+	// Transfer is a call that gives to an account, and a note beside it, which may be dropped. Nil: as EVM has it.
+	Transfer func(to chain.Account, value *big.Int, note string) chain.Call
+	// NoGas says that calls have no gas of their own, and NoTrial that the driver does not try out what a call does.
+	NoGas, NoTrial bool
 
 	// Mine makes a block of what is in the pool.
 	Mine func()
@@ -139,7 +145,28 @@ func (t *trial) wants(err, want error) {
 }
 
 // call is a transfer of nothing.
-func (t *trial) call() chain.Call { return chain.Call{To: []byte(t.Stranger)} }
+func (t *trial) call() chain.Call { return t.transfer(t.Stranger, nil, "") }
+
+// transfer is a call that gives to an account.
+func (t *trial) transfer(to chain.Account, value *big.Int, note string) chain.Call {
+	if t.Transfer != nil {
+		return t.Transfer(to, value, note)
+	}
+	return chain.Call{To: []byte(to), Value: value, Data: []byte(note)}
+}
+
+// failing is the call that fails in a block.
+func (t *trial) failing() chain.Call {
+	bad := t.Bad
+	bad.Gas = t.BadGas
+	return bad
+}
+
+// sameKind reports whether two transactions are the same, with effects of one kind: only the chain knows its words for them.
+func sameKind(a, b chain.Inclusion) bool {
+	a.Effect.Why, b.Effect.Why = "", ""
+	return a == b
+}
 
 func (t *trial) next() uint64 {
 	t.Helper()

@@ -14,8 +14,7 @@ func inclusionsOfSubmitted(t *trial) { t.inclusions(true) }
 func (t *trial) inclusions(submitted bool) {
 	t.need(t.Foreign != nil && t.Seal != nil, "include a foreign transaction")
 	first := t.next()
-	bad := t.Bad
-	bad.Gas = t.BadGas
+	bad := t.failing()
 	ours := t.prepare(chain.Draft{Account: t.Funded, Index: first, Call: t.call()}, chain.Draft{Account: t.Funded, Index: first + 2, Call: bad})
 	if submitted {
 		t.submit(chain.Accepted, ours...)
@@ -34,7 +33,7 @@ func (t *trial) inclusions(submitted bool) {
 		t.Fatalf("got %+v, want %+v", got, want)
 	}
 	for i := range want {
-		if got[i] != want[i] {
+		if !sameKind(got[i], want[i]) {
 			t.Errorf("got %+v, want %+v", got[i], want[i])
 		}
 	}
@@ -63,8 +62,7 @@ func (t *trial) inBlock(at chain.Block) ([]chain.Inclusion, error) {
 func inclusionsOfOursAlone(t *trial) {
 	t.need(t.Foreign != nil && t.Seal != nil, "include a foreign transaction")
 	next := t.next()
-	bad := t.Bad
-	bad.Gas = t.BadGas
+	bad := t.failing()
 	seal := func(foreign bool, calls ...chain.Call) {
 		t.Helper()
 		var drafts []chain.Draft
@@ -82,11 +80,11 @@ func inclusionsOfOursAlone(t *trial) {
 		var want []chain.Inclusion
 		at := t.seen("included", block[0])[0].Block
 		for i, s := range block {
-			failed := i < len(calls) && calls[i].Gas == t.BadGas
+			failed := i < len(calls) && calls[i].Equal(bad)
 			want = append(want, chain.Inclusion{Account: t.Funded, Index: next - uint64(len(block)-i), Hash: s.Hash, Block: at, Effect: chain.EffectOf(failed)})
 		}
 		got, err := t.inBlock(at)
-		if t.ok(err); !slices.Equal(got, want) {
+		if t.ok(err); !slices.EqualFunc(got, want, sameKind) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}

@@ -38,7 +38,7 @@ func next(t *trial) {
 func prepare(t *trial) {
 	first := t.next()
 	drafts := []chain.Draft{
-		{Account: t.Funded, Index: first, Call: chain.Call{To: []byte(t.Stranger), Value: big.NewInt(7), Data: []byte("hello")}},
+		{Account: t.Funded, Index: first, Call: t.transfer(t.Stranger, big.NewInt(7), "hello")},
 		{Account: t.Stranger, Index: 0, Call: t.call()},
 		{Account: t.Funded, Index: first + 1, Call: t.call(), Filler: true},
 	}
@@ -65,28 +65,29 @@ func refuse(t *trial) {
 	t.ok(err)
 	at := t.next()
 	one := big.NewInt(1)
-	cases := []struct {
+	type refusal struct {
 		what  string
 		draft chain.Draft
 		want  error
-	}{
+	}
+	cases := []refusal{
 		{"no key", chain.Draft{Account: t.Stranger, Call: t.call()}, chain.ErrKey},
 		{"no funds", chain.Draft{Account: t.Poor, Call: t.call()}, chain.ErrFunds},
-		{"a value above the balance", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{
-			To: []byte(t.Stranger), Value: new(big.Int).Lsh(one, 120), Gas: 100_000,
-		}}, chain.ErrFunds},
 		{"what the account has, and owes", chain.Draft{Account: t.Funded, Index: at, Call: t.call(), Owed: new(big.Int).Lsh(one, 120)}, chain.ErrOwed},
 		{"no funds, and it owes", chain.Draft{Account: t.Poor, Call: t.call(), Owed: one}, chain.ErrFunds},
-		{"a call that fails", chain.Draft{Account: t.Funded, Index: at, Call: t.Bad}, chain.ErrCall},
-		{"less gas than any transaction takes", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{To: []byte(t.Stranger), Gas: 1}}, chain.ErrCall},
 		{"a maximum below any fee", chain.Draft{Account: t.Funded, Index: at, Call: t.call(), Most: chain.Fee{Max: one, Tip: one}}, chain.ErrFee},
 	}
+	if !t.NoTrial {
+		cases = append(cases, refusal{"a call that fails", chain.Draft{Account: t.Funded, Index: at, Call: t.Bad}, chain.ErrCall},
+			refusal{"a value above the balance", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{
+				To: []byte(t.Stranger), Value: new(big.Int).Lsh(one, 120), Gas: 100_000,
+			}}, chain.ErrFunds})
+	}
+	if !t.NoGas {
+		cases = append(cases, refusal{"less gas than any transaction takes", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{To: []byte(t.Stranger), Gas: 1}}, chain.ErrCall})
+	}
 	if d.BlockGas > 0 {
-		cases = append(cases, struct {
-			what  string
-			draft chain.Draft
-			want  error
-		}{"more gas than a block has", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{To: []byte(t.Stranger), Gas: d.BlockGas + 1}}, chain.ErrCall})
+		cases = append(cases, refusal{"more gas than a block has", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{To: []byte(t.Stranger), Gas: d.BlockGas + 1}}, chain.ErrCall})
 	}
 	drafts := make([]chain.Draft, 0, len(cases)+1)
 	for _, c := range cases {

@@ -57,7 +57,10 @@ func scan(t *trial) {
 // prove checks that a transaction is read with its call, also one that others signed (W3).
 func prove(t *trial) {
 	t.need(t.Foreign != nil && t.Seal != nil, "include a foreign transaction")
-	call := chain.Call{To: []byte(t.Stranger), Data: []byte("hello"), Gas: 100_000}
+	call := t.transfer(t.Stranger, nil, "hello")
+	if !t.NoGas {
+		call.Gas = 100_000
+	}
 	first := t.next()
 	ours := t.prepare(chain.Draft{Account: t.Funded, Index: first, Call: call})[0]
 	foreign := t.Foreign(first + 1)
@@ -119,8 +122,7 @@ func linked(t *trial) {
 // confirm checks the second opinion of the endpoint that a claim came from (W2).
 func confirm(t *trial) {
 	t.need(t.Final != nil, "finalize")
-	bad := t.Bad
-	bad.Gas = t.BadGas
+	bad := t.failing()
 	first := t.next()
 	both := t.prepare(chain.Draft{Account: t.Funded, Index: first, Call: t.call()}, chain.Draft{Account: t.Funded, Index: first + 1, Call: bad})
 	t.submit(chain.Accepted, both...)

@@ -10,16 +10,16 @@ import (
 func receipt(t *trial) {
 	t.need(t.Reorg != nil, "take back a block")
 	first := t.next()
-	bad := t.Bad
-	bad.Gas = t.BadGas
+	bad := t.failing()
 	before := t.state(t.Funded)
 	ours := t.prepare(chain.Draft{Account: t.Funded, Index: first, Call: t.call()}, chain.Draft{Account: t.Funded, Index: first + 1, Call: bad})
 	t.submit(chain.Accepted, ours...)
 	t.Mine()
 	paid := new(big.Int)
-	at := t.seen("included", ours...)[0].Block
+	places := t.seen("included", ours...)
+	at := places[0].Block
 	for i, s := range ours {
-		in := chain.Inclusion{Account: t.Funded, Index: s.Index, Hash: s.Hash, Block: at, Effect: chain.EffectOf(i == 1)}
+		in := chain.Inclusion{Account: t.Funded, Index: s.Index, Hash: s.Hash, Block: at, Effect: places[i].Effect}
 		r, err := chain.Witnessed(t.ctx, t.Chain, in)
 		t.ok(err)
 		if r.Inclusion != in || r.GasUsed == 0 || r.GasUsed > s.Gas || r.GasPrice.Sign() <= 0 || r.GasPrice.Cmp(s.Fee.Max) > 0 || r.AllLogs != 0 || r.By[0] == "" || r.By[1] == "" {
@@ -29,7 +29,7 @@ func receipt(t *trial) {
 		in.Effect = chain.EffectOf(i == 0)
 		_, err = t.Chain.Receipt(t.ctx, in)
 		t.wants(err, chain.ErrDisagree)
-		in.Effect, in.Block.Hash = chain.EffectOf(i == 1), nowhere
+		in.Effect, in.Block.Hash = places[i].Effect, nowhere
 		_, err = t.Chain.Receipt(t.ctx, in)
 		t.wants(err, chain.ErrNotFound)
 	}

@@ -32,7 +32,7 @@ func twice(t *trial) {
 func replacement(t *trial) {
 	old := t.attempts(1)[0]
 	t.submit(chain.Accepted, old)
-	same := t.prepare(chain.Draft{Account: t.Funded, Index: old.Index, Call: chain.Call{To: []byte(t.Poor)}})[0]
+	same := t.prepare(chain.Draft{Account: t.Funded, Index: old.Index, Call: t.transfer(t.Poor, nil, "")})[0]
 	t.submit(chain.Underpriced, same)
 	t.seen("pooled", old)
 	filler := t.prepare(chain.Draft{Account: t.Funded, Index: old.Index, Filler: true, Above: old.Fee})[0]
@@ -66,7 +66,10 @@ func worthless(t *trial) {
 	at := t.next()
 	t.submit(chain.Invalid, chain.Signed{Account: t.Funded, Index: at, Hash: "nonsense", Bytes: []byte(nonsense)})
 	if t.Elsewhere != nil {
-		t.submit(chain.Refused, t.Elsewhere(at))
+		said := t.Chain.Submit(t.ctx, []chain.Signed{t.Elsewhere(at)})
+		if len(said) != 1 || said[0].Verdict != chain.Refused && said[0].Verdict != chain.Outworn {
+			t.Errorf("a transaction of another chain: got %v, want refused, or outworn", said)
+		}
 	}
 	if t.Broke != nil {
 		t.submit(chain.NoFunds, t.Broke())
@@ -123,8 +126,7 @@ func probe(t *trial) {
 
 // probeFailed checks that a probe alone tells a caller that a call failed.
 func probeFailed(t *trial) {
-	bad := t.Bad
-	bad.Gas = t.BadGas
+	bad := t.failing()
 	first := t.next()
 	attempts := t.prepare(
 		chain.Draft{Account: t.Funded, Index: first, Call: t.call()},
