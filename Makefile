@@ -111,11 +111,7 @@ test-raced: test-tools
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
 
 test-unraced: test-tools
-<<<<<<< HEAD
 	$(SHARED); CONCH_METADATA="$$(scripts/metadata.sh)" CONCH_CHOPSTICKS="$$(scripts/chopsticks.sh)" $(PAGE) $(UNRACED) -timeout $(LIMIT) $(WORLDS)
-=======
-	$(SHARED); CONCH_METADATA="$$(scripts/metadata.sh)" $(PAGE) $(UNRACED) -timeout $(LIMIT) $(WORLDS)
->>>>>>> w-sub2
 
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.
@@ -162,11 +158,7 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	@scripts/proxies.sh
 	@scripts/python.sh
 	@scripts/model.sh full
-<<<<<<< HEAD
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_CHOPSTICKS="$$(scripts/chopsticks.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_CLIENTS="$$(scripts/clients.sh)" CONCH_METADATA="$$(scripts/metadata.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
-=======
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_CLIENTS="$$(scripts/clients.sh)" CONCH_METADATA="$$(scripts/metadata.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
->>>>>>> w-sub2
 	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab ./txlog/quorum/internal/logworld
 	$(SHARED); CONCH_LOG_FAULTS=$(NIGHTLY_LOG_FAULTS) go test -count 1 -timeout 4h -v -run TestALogUnderEveryFault ./cmd/conch
 	CONCH_NIGHTLY=1 CONCH_BOMBS=$(NIGHTLY_BOMBS) go test -count 1 -timeout 8h -v -run TestMutatedBombs ./txlog/prolog
