@@ -3,5 +3,5 @@
 //
 // No configuration of the service leads to it yet.
 //
-// Sources: requirements S15, S18–S20, S23–S26; rules Z1–Z20 of docs/requirements.md.
+// Sources: requirements S15, S18–S20, S23–S26; rules Z1, Z2, Z9–Z17, Z19 and Z20 of docs/requirements.md.
 package substrate
