@@ -53,7 +53,8 @@
 //   - [github.com/conchhq/conch/chain/substrate]: what reads and writes the bytes of Substrate chains, a module of its own:
 //     [github.com/conchhq/conch/chain/substrate/scale], [github.com/conchhq/conch/chain/substrate/metadata],
 //     [github.com/conchhq/conch/chain/substrate/ss58], [github.com/conchhq/conch/chain/substrate/extrinsic],
-//     [github.com/conchhq/conch/chain/substrate/key].
+//     [github.com/conchhq/conch/chain/substrate/key]. [github.com/conchhq/conch/chain/substrate/substratetest] is a chain and a node that a test
+//     scripts.
 //   - [github.com/conchhq/conch/chain/keyservice]: keys that a service keeps, and
 //     [github.com/conchhq/conch/chain/keyservice/vault] is one such service;
 //     [github.com/conchhq/conch/chain/keyservice/awskms] and

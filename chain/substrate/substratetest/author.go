@@ -1,6 +1,7 @@
 package substratetest
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/conchhq/conch/chain/substrate/scale"
@@ -37,7 +38,7 @@ func submitAndWatch(q *query) any {
 		w = &watch{}
 	}
 	// Nobody else hears anything from what follows if it is refused: what is known or banned changes nothing.
-	n.watched[s.hash] = &watch{subscriptions: append(w.subscriptions[:len(w.subscriptions):len(w.subscriptions)], s), in: w.in}
+	n.watched[s.hash] = &watch{subscriptions: append(slices.Clip(w.subscriptions), s), in: w.in}
 	if _, refused := n.pool.submit(raw, n.cfg.Chopsticks); refused != nil {
 		q.err, q.begun = refused, nil
 		n.forget(s)

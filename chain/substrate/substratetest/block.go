@@ -102,7 +102,7 @@ func (n *Node) extend(xs []*extrinsic) (b *block, refused map[*extrinsic]*fault)
 			refused[one] = f
 			continue
 		}
-		records.add(x, append([]byte{0}, u32(uint32(len(b.body)))...)) //nolint:gosec // an index
+		records.add(x, append([]byte{0}, u32(uint32(len(b.body)))...))
 		b.body = append(b.body, one)
 	}
 	for _, who := range todo.reap {
@@ -113,7 +113,7 @@ func (n *Node) extend(xs []*extrinsic) (b *block, refused map[*extrinsic]*fault)
 	}
 	records.add(x, []byte{1})
 	x.state[eventsKey] = concat(scale.AppendCompact(nil, records.count), records.bytes)
-	x.state[eventCountKey] = u32(uint32(records.count)) //nolint:gosec // of one block
+	x.state[eventCountKey] = u32(uint32(records.count))
 	b.state, b.runtime = x.state, x.state.runtime()
 	b.logs = [][]byte{concat([]byte{6}, []byte("test"), scale.AppendBlob(nil, u64(n.made)))} // else twins have one hash
 	if string(parent.state[codeKey]) != string(b.state[codeKey]) {
@@ -175,7 +175,7 @@ func (x *execution) apply(one *extrinsic, parent *block) *fault {
 
 // dispatchInfo is a DispatchInfo: weight, class, and whether it pays.
 func dispatchInfo(weight int64, class, free byte) []byte {
-	return append(scale.AppendCompact(scale.AppendCompact(nil, uint64(weight)), 0), class, free) //nolint:gosec // not negative
+	return append(scale.AppendCompact(scale.AppendCompact(nil, uint64(weight)), 0), class, free)
 }
 
 // records is the list of a block's events.

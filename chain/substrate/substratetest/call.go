@@ -209,7 +209,7 @@ func (x *execution) batch(who string, c call) failure {
 		case c.name == "Utility.batch_all":
 			return failed
 		case c.name == "Utility.batch":
-			x.emit("Utility", "BatchInterrupted", u32(uint32(i)), failed) //nolint:gosec // an index
+			x.emit("Utility", "BatchInterrupted", u32(uint32(i)), failed)
 			return nil
 		default:
 			some = true

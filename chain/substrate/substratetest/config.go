@@ -72,7 +72,7 @@ func (c *Config) complete() error {
 		c.Now = time.Now
 	}
 	if c.Listen == nil {
-		c.Listen = func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") } //nolint:noctx // it does not wait
+		c.Listen = func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
 	}
 	for who, amount := range c.Accounts {
 		if len(who) != c.accountSize() {

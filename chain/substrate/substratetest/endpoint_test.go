@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -15,7 +16,10 @@ import (
 // TestRPC: what a node says of calls that are none, of batches, and of notifications.
 func TestRPC(t *testing.T) {
 	t.Parallel()
-	node := start(t, substratetest.Config{Batch: 3})
+	alice := newKey(t, kindEd25519, 1)
+	cfg := rich(alice)
+	cfg.Batch = 3
+	node := start(t, cfg)
 	c := dial(t, node.URL())
 	for _, one := range []struct{ ask, want string }{
 		{`{`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`},
@@ -48,6 +52,10 @@ func TestRPC(t *testing.T) {
 	ok(t, err)
 	ok(t, json.Unmarshal(got, &ids))
 	c.next(ids[0].Result) // the answer comes first, in a batch too
+	c.write(`{"id":1,"method":"author_submitAndWatchExtrinsic","params":["` + hexOf(alice.extrinsic(node, draft{})) + `"]}`)
+	if got, err = c.read(); err != nil || !strings.Contains(string(got), `"id":1,"result"`) {
+		t.Errorf("a stream begins with %s, %v, want its id", got, err)
+	}
 	var methods struct {
 		Methods []string `json:"methods"`
 	}
@@ -136,7 +144,7 @@ func TestEndpointsDiffer(t *testing.T) {
 		t.Errorf("a balancer before two nodes has the heads %v", hashes)
 	}
 	behind.Mix()
-	if c.text("chain_getBlockHash") != c.text("chain_getBlockHash") {
+	if now, then := c.text("chain_getBlockHash"), c.text("chain_getBlockHash"); now != then {
 		t.Error("it is one node again, and has two heads")
 	}
 }
@@ -180,9 +188,11 @@ func TestConnections(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, answer, err := websocket.Dial(ctx, node.URL(), nil); err == nil || answer == nil || answer.StatusCode != 503 {
-		t.Errorf("an endpoint that is down is answered with %v, %v", answer, err)
+	_, answer, err := websocket.Dial(ctx, node.URL(), nil)
+	if err == nil || answer == nil || answer.StatusCode != http.StatusServiceUnavailable {
+		t.Fatalf("an endpoint that is down is answered with %v, %v", answer, err)
 	}
+	ok(t, answer.Body.Close())
 	front.Down(false)
 	dial(t, node.URL()).ask(nil, "system_name")
 }

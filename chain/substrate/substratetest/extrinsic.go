@@ -39,7 +39,7 @@ const ethereumSignature = 255
 func (n *Node) readExtrinsic(r Runtime, raw []byte) (*extrinsic, error) {
 	d := scale.NewDecoder(raw)
 	x := &extrinsic{raw: raw, hash: blake2b.Sum256(raw), tip: new(big.Int)}
-	if length := d.Compact(); length != uint64(d.Left()) { //nolint:gosec // not negative
+	if length := d.Compact(); length != uint64(d.Left()) {
 		d.Fail("the length is %d, and %d bytes follow", length, d.Left())
 	}
 	switch version := d.Byte(); version {
@@ -79,7 +79,7 @@ func (n *Node) readSigned(r Runtime, d *scale.Decoder, x *extrinsic) {
 	if nonce > 1<<32-1 {
 		d.Fail("a nonce has 32 bits")
 	}
-	x.nonce = uint32(nonce) //nolint:gosec // as just seen
+	x.nonce = uint32(nonce)
 	if x.tip = d.BigCompact(); x.tip.BitLen() > 128 {
 		d.Fail("a tip has 128 bits")
 	}

@@ -63,28 +63,28 @@ func (n *Node) metadata(r Runtime, version uint32) []byte {
 	}
 	b := scale.AppendCompact([]byte{'m', 'e', 't', 'a', byte(version)}, uint64(len(g.types)))
 	for id, t := range g.types {
-		b = append(scale.AppendCompact(b, uint64(id)), t...) //nolint:gosec // an index
+		b = append(scale.AppendCompact(b, uint64(id)), t...)
 	}
 	return append(b, rest...)
 }
 
-func (g *registry) pallet(b []byte, p pallet, version uint32) []byte {
+func (r *registry) pallet(b []byte, p pallet, version uint32) []byte {
 	b = scale.AppendText(b, p.name)
 	b = scale.AppendBool(b, len(p.storage) > 0)
 	if len(p.storage) > 0 {
-		b = g.storage(scale.AppendText(b, p.name), p.storage)
+		b = r.storage(scale.AppendText(b, p.name), p.storage)
 	}
 	for _, what := range []string{"Call", "Event"} {
 		if b = scale.AppendBool(b, len(p.of(what)) > 0); len(p.of(what)) > 0 {
-			b = g.append(b, p.name+"::"+what)
+			b = r.append(b, p.name+"::"+what)
 		}
 	}
 	b = scale.AppendCompact(b, uint64(len(p.constants)))
 	for _, c := range p.constants {
-		b = append(scale.AppendBlob(g.append(scale.AppendText(b, c.name), c.kind), c.value), 0)
+		b = append(scale.AppendBlob(r.append(scale.AppendText(b, c.name), c.kind), c.value), 0)
 	}
 	if b = scale.AppendBool(b, len(p.errors) > 0); len(p.errors) > 0 {
-		b = g.append(b, p.name+"::Error")
+		b = r.append(b, p.name+"::Error")
 	}
 	b = append(b, p.index)
 	if version > 14 {
@@ -93,14 +93,14 @@ func (g *registry) pallet(b []byte, p pallet, version uint32) []byte {
 	return b
 }
 
-func (g *registry) storage(b []byte, entries []entry) []byte {
+func (r *registry) storage(b []byte, entries []entry) []byte {
 	b = scale.AppendCompact(b, uint64(len(entries)))
 	for _, e := range entries {
 		b = scale.AppendBool(scale.AppendText(b, e.name), e.zero != nil)
 		if e.key == "" {
-			b = g.append(append(b, 0), e.value)
+			b = r.append(append(b, 0), e.value)
 		} else {
-			b = g.append(g.append(append(b, 1, 1<<2, e.hasher), e.key), e.value)
+			b = r.append(r.append(append(b, 1, 1<<2, e.hasher), e.key), e.value)
 		}
 		zero := e.zero
 		if zero == nil {
@@ -112,7 +112,7 @@ func (g *registry) storage(b []byte, entries []entry) []byte {
 }
 
 // apis encodes those functions of the runtime's interface whose types the metadata has.
-func (g *registry) apis(b []byte) []byte {
+func (r *registry) apis(b []byte) []byte {
 	type method struct {
 		name   string
 		inputs []field
@@ -132,9 +132,9 @@ func (g *registry) apis(b []byte) []byte {
 		for _, m := range api.methods {
 			b = scale.AppendCompact(scale.AppendText(b, m.name), uint64(len(m.inputs)))
 			for _, in := range m.inputs {
-				b = g.append(scale.AppendText(b, in.name), in.kind)
+				b = r.append(scale.AppendText(b, in.name), in.kind)
 			}
-			b = append(g.append(b, m.output), 0)
+			b = append(r.append(b, m.output), 0)
 		}
 		b = append(b, 0)
 	}

@@ -87,7 +87,7 @@ func (q *query) numberOf(raw json.RawMessage) (number uint64, ok bool) {
 		if d < '0' || at < 0 {
 			return 0, false
 		}
-		number = number<<4 | uint64(at) //nolint:gosec // below 16
+		number = number<<4 | uint64(at)
 	}
 	return number, true
 }

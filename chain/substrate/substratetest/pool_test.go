@@ -110,6 +110,9 @@ func TestReplacement(t *testing.T) {
 	more := alice.extrinsic(node, draft{call: remark("hallo"), tip: tipped(1000)})
 	c.ask(nil, submit, hexOf(more))
 	c.wants(stream, `{"usurped":"`+hashOf(more)+`"}`)
+	if queues(node) != "1 ready, 0 future" {
+		t.Errorf("one has replaced another, and there are %s", queues(node))
+	}
 	top := new(big.Int).Lsh(big.NewInt(1), 47)
 	node.Fund(alice.account, new(big.Int).Lsh(big.NewInt(1), 100))
 	ok(t, node.Reorg(0, nil))
@@ -132,7 +135,13 @@ func TestBans(t *testing.T) {
 	c.ask(nil, submit, hexOf(done))
 	node.Mine()
 	c.ask(nil, submit, hexOf(banned))
+	behind := alice.extrinsic(node, draft{nonce: 2})
+	c.ask(nil, submit, hexOf(behind))
 	node.Ban(substratetest.Hash(banned))
+	if queues(node) != "0 ready, 1 future" {
+		t.Errorf("one was banned, and with what waits for it there are %s", queues(node))
+	}
+	node.Drop(substratetest.Hash(behind))
 	for _, raw := range [][]byte{done, banned, bad} {
 		c.refuses(1012, "temporarily banned", submit, hexOf(raw))
 	}
@@ -180,6 +189,8 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	alice, poor := newKey(t, kindEd25519, 1), newKey(t, kindEd25519, 3)
 	cfg := rich(alice)
+	thin := newKey(t, kindEd25519, 4)
+	cfg.Accounts[thin.account] = big.NewInt(1_150_000_000) // could pay, and would be below the deposit then
 	node := start(t, cfg)
 	cfg.Chopsticks = true
 	sticks := start(t, cfg)
@@ -194,6 +205,11 @@ func TestRefusals(t *testing.T) {
 	c.refuses(1010, "Transaction is outdated", submit, hexOf(alice.extrinsic(node, draft{call: remark("again")})))
 	c.refuses(1010, "Inability to pay", submit, hexOf(poor.extrinsic(node, draft{})))
 	c.refuses(1010, "Inability to pay", submit, hexOf(alice.extrinsic(node, draft{nonce: 1, tip: tipped(1e15)})))
+	c.refuses(1010, "Inability to pay", submit, hexOf(thin.extrinsic(node, draft{})))
+	c.refuses(1010, "Inability to pay", watch, hexOf(thin.extrinsic(node, draft{call: remark("watched")})))
+	if n := node.Front().Subscriptions(); n != 0 {
+		t.Errorf("of what was refused there are %d subscriptions", n)
+	}
 	c.refuses(1010, "exhaust", submit, hexOf(alice.extrinsic(node, draft{nonce: 1, call: remark(string(make([]byte, 3_932_160)))})))
 	c.refuses(1011, "", submit, hexOf(scale.AppendBlob(nil, append([]byte{4}, remark("no signature")...))))
 	s.refuses(1010, `{"invalid":{"badProof":null}}`, submit, hexOf(alice.extrinsic(node, draft{spec: 5})))

@@ -16,7 +16,7 @@ import (
 
 // Indices of the runtime's pallets and calls, written by hand.
 func transfer(call byte, to string, amount int64) []byte {
-	return scale.AppendCompact(append(append([]byte{4, call, 0}, to...)), uint64(amount))
+	return scale.AppendCompact(append([]byte{4, call, 0}, to...), uint64(amount))
 }
 
 func transferAll(to string, keep byte) []byte {

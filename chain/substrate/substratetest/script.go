@@ -128,7 +128,6 @@ func (n *Node) settle(undone []*block, made ...*block) {
 	for _, b := range undone {
 		for _, x := range b.body {
 			if x.signed && !n.holds(x.hash, made) {
-				delete(n.pool.banned, x.hash)
 				n.again(x)
 			}
 		}
@@ -200,7 +199,7 @@ func (n *Node) finalize(height int) {
 	n.final = height
 	for _, b := range n.known {
 		dead := int(b.number) <= height && n.best[b.number] != b
-		if dead || uint64(b.number)+uint64(n.cfg.Keeps) < uint64(height) { //nolint:gosec // not negative
+		if dead || uint64(b.number)+uint64(n.cfg.Keeps) < uint64(height) {
 			b.pruned = true
 			b.state = nil
 		}

@@ -37,7 +37,7 @@ func (s state) runtime() Runtime {
 
 func twox(size int, text string) []byte {
 	var b []byte
-	for seed := range uint64(size / 8) { //nolint:gosec // 8 or 16
+	for seed := range uint64(size / 8) {
 		d := xxhash.NewWithSeed(seed)
 		_, _ = d.WriteString(text)
 		b = binary.LittleEndian.AppendUint64(b, d.Sum64())

@@ -193,7 +193,7 @@ func eras() []variant {
 
 func plain(names ...string) (all []variant) {
 	for i, name := range names {
-		all = append(all, variant{name, byte(i), nil}) //nolint:gosec // a dozen of them
+		all = append(all, variant{name, byte(i), nil})
 	}
 	return all
 }

@@ -13,7 +13,6 @@ type fault struct {
 
 // The faults that this runtime finds.
 var (
-	faultCall       = &fault{code: 0}
 	faultPayment    = &fault{code: 1}
 	faultFuture     = &fault{code: 2}
 	faultStale      = &fault{code: 3}
@@ -64,8 +63,6 @@ func (n *Node) validate(x *extrinsic, after *block, s state) *fault {
 	switch {
 	case !x.verify(implicit):
 		return faultBadProof
-	case a.providers == 0:
-		return faultPayment
 	case x.nonce < a.nonce:
 		return faultStale
 	case len(x.raw) > blockLength:
@@ -84,7 +81,7 @@ func (b *block) ancestor(number uint64) (hash [32]byte, known bool) {
 	if number > uint64(b.number) {
 		return hash, false
 	}
-	value := b.state[blockHashKey(uint32(number))] //nolint:gosec // not above a height
+	value := b.state[blockHashKey(uint32(number))]
 	if len(value) != len(hash) {
 		return hash, false
 	}
