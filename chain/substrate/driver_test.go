@@ -358,3 +358,42 @@ func TestConfig(t *testing.T) {
 		t.Errorf("printed is %s", all)
 	}
 }
+
+// W2: an endpoint answers its own claim only when its final block has moved on, and another's at once.
+func TestItsOwnClaim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.submit(w.driver, chain.Accepted, w.prepare(w.driver, chain.Draft{Account: w.rich.Account(), Call: w.remark("hello")})...)
+	w.node.Mine()
+	in := w.included()[0]
+	w.node.Finalize()
+	d, err := w.driver.Describe(w.brief())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants := func(want ...chain.Stand) {
+		t.Helper()
+		own := chain.Claim{Inclusion: in, By: d.By, At: w.blockAt(in.Block.Number)}
+		still := own
+		still.Still = true
+		said, err := w.driver.Confirm(w.brief(), []chain.Claim{own, {Inclusion: in, By: "another", At: own.At}, still})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, o := range said {
+			if o.Stand != want[i] || o.Stand == chain.Mute && o.Why == "" {
+				t.Errorf("claim %d: got %+v, want %v", i, o, want[i])
+			}
+		}
+	}
+	wants(chain.Mute, chain.Agrees, chain.Agrees)
+	w.node.Mine()
+	w.node.Finalize()
+	wants(chain.Agrees, chain.Agrees, chain.Agrees)
+}
+
+// blockAt returns the block of a height.
+func (w *world) blockAt(number uint64) chain.Block {
+	b := w.node.Blocks()[number]
+	return chain.Block{Number: uint64(b.Number), Hash: chain.Hash(b.Hash[:])}
+}
