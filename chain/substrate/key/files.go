@@ -20,7 +20,7 @@ import (
 	"github.com/conchhq/conch/internal/secretfile"
 )
 
-// OpenNodeKeystore opens the keys of a type in a node's keystore folder, such as "bcsv" (seed 000): files whose names are the type
+// OpenNodeKeystore opens the keys of a type in a node's keystore folder, such as "bcsv": files whose names are the type
 // and the public key in hexadecimal digits, and which have a secret URI as a JSON text. What each of them signs with, the folder
 // does not say. All instances of a service share such a folder's keys. The error wraps chain.ErrKey, and names a file without what
 // is in it.
