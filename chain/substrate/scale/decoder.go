@@ -134,7 +134,7 @@ func (d *Decoder) Unsigned(n int) *big.Int {
 func (d *Decoder) Signed(n int) *big.Int {
 	v := d.Unsigned(n)
 	if n > 0 && v.Bit(8*n-1) == 1 {
-		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*n))) //nolint:gosec // n is the size of a type
+		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*n)))
 	}
 	return v
 }
@@ -192,7 +192,7 @@ func (d *Decoder) Length(least int) int {
 	n := d.Compact()
 	most := uint64(MaxValues - d.values)
 	if least > 0 {
-		most = min(most, uint64(len(d.rest)/least)) //nolint:gosec // not negative
+		most = min(most, uint64(len(d.rest)/least))
 	}
 	if d.err == nil && n > most {
 		d.Fail("a list of %d values is longer than the %d bytes that are left, or than all lists may be", n, len(d.rest))
@@ -200,8 +200,8 @@ func (d *Decoder) Length(least int) int {
 	if d.err != nil {
 		return 0
 	}
-	d.values += int(n) //nolint:gosec // at most MaxValues
-	return int(n)      //nolint:gosec // at most MaxValues
+	d.values += int(n)
+	return int(n)
 }
 
 // Blob returns bytes that have their length before them. They are not copied.
@@ -213,7 +213,7 @@ func (d *Decoder) Blob() []byte {
 	if d.err != nil {
 		return nil
 	}
-	return d.Bytes(int(n)) //nolint:gosec // at most what is left
+	return d.Bytes(int(n))
 }
 
 // Text returns a text, which is UTF-8.
