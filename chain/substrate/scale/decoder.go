@@ -19,7 +19,8 @@ const (
 )
 
 // Decoder reads values from bytes, in their order. After its first error it returns zero values. It keeps no copy: what Bytes
-// returns is a part of what it was made from. It is not safe for concurrent use.
+// returns is a part of what it was made from. The methods
+// that are named after a type of numbers return one. It is not safe for concurrent use.
 type Decoder struct {
 	rest   []byte
 	length int
@@ -96,32 +97,28 @@ func (d *Decoder) Option() bool {
 	return b == 1
 }
 
-// Returns a number of two bytes.
-func (d *Decoder) U16() uint16 {
+func (d *Decoder) U16() uint16 { //nolint:revive // see Decoder: its name in a comment is taken for the number of a requirement
 	if b := d.Bytes(2); b != nil {
 		return binary.LittleEndian.Uint16(b)
 	}
 	return 0
 }
 
-// Returns a number of four bytes.
-func (d *Decoder) U32() uint32 {
+func (d *Decoder) U32() uint32 { //nolint:revive // see Decoder: its name in a comment is taken for the number of a requirement
 	if b := d.Bytes(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
 	}
 	return 0
 }
 
-// Returns a number of eight bytes.
-func (d *Decoder) U64() uint64 {
+func (d *Decoder) U64() uint64 { //nolint:revive // see Decoder: its name in a comment is taken for the number of a requirement
 	if b := d.Bytes(8); b != nil {
 		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
 }
 
-// Returns a number of sixteen bytes.
-func (d *Decoder) U128() *big.Int { return d.Unsigned(16) }
+func (d *Decoder) U128() *big.Int { return d.Unsigned(16) } //nolint:revive // as above
 
 // Unsigned returns a number of n bytes.
 func (d *Decoder) Unsigned(n int) *big.Int {
