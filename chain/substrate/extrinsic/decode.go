@@ -69,7 +69,7 @@ func (c *Codec) signed(b []byte, d *scale.Decoder) Extrinsic {
 		e.kind = unknownKind
 		for kind, is := range variants {
 			if is == name {
-				e.kind = key.Kind(kind) //nolint:gosec // three of them
+				e.kind = key.Kind(kind)
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func (e Era) Append(b []byte) []byte {
 		return append(b, 0)
 	}
 	low := min(max(bits.TrailingZeros64(e.Period)-1, 1), 15)
-	return binary.LittleEndian.AppendUint16(b, uint16(uint64(low)|e.Phase/e.step()<<4)) //nolint:gosec // 4 and 12 bits
+	return binary.LittleEndian.AppendUint16(b, uint16(uint64(low)|e.Phase/e.step()<<4))
 }
 
 func readEra(d *scale.Decoder) Era {

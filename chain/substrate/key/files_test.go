@@ -76,7 +76,7 @@ func TestDearFilesAreRefused(t *testing.T) {
 		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := key.OpenJSON(file, password); !errors.Is(err, chain.ErrKey) || strings.Contains(err.Error(), "does not open") {
+		if _, err := key.OpenJSON(file, password); !errors.Is(err, chain.ErrKey) || strings.Contains(err.Error(), "does not open") || name == "dear" && !strings.Contains(err.Error(), "would cost more") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

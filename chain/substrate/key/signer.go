@@ -32,7 +32,7 @@ func (k Kind) String() string {
 func ParseKind(text string) (Kind, error) {
 	for k, name := range kinds {
 		if name == text {
-			return Kind(k), nil //nolint:gosec // four of them
+			return Kind(k), nil
 		}
 	}
 	return 0, fmt.Errorf("%w: %q is no kind of key: name one of ed25519, sr25519, ecdsa, ethereum", chain.ErrKey, text)

@@ -98,7 +98,7 @@ func entropyOf(words []string) ([]byte, error) {
 	}
 	checked := len(words) / 3
 	sum := new(big.Int).And(v, big.NewInt(1<<checked-1)).Uint64()
-	entropy := v.Rsh(v, uint(checked)).FillBytes(make([]byte, 4*checked)) //nolint:gosec // 4 to 8
+	entropy := v.Rsh(v, uint(checked)).FillBytes(make([]byte, 4*checked))
 	if hash := sha256.Sum256(entropy); uint64(hash[0]>>(8-checked)) != sum {
 		return nil, fault("the checksum of its phrase is wrong, so a word is, or their order")
 	}

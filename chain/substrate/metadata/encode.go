@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/conchhq/conch/chain/substrate/scale"
@@ -59,8 +60,8 @@ func (w *writer) failed(what string) error {
 	if w.err == nil {
 		return nil
 	}
-	for i := len(w.place) - 1; i >= 0; i-- {
-		what += "." + w.place[i]
+	for _, name := range slices.Backward(w.place) {
+		what += "." + name
 	}
 	return fmt.Errorf("%s %w: %w", what, ErrValue, w.err)
 }
@@ -131,7 +132,7 @@ func (rt *Runtime) account(text string) ([]byte, error) {
 	}
 	if of, err := rt.Value(c.Type, c.Value); err == nil && of != uint64(network) {
 		if ours, is := of.(uint64); is {
-			return ss58.DecodeFor(text, uint16(ours)) //nolint:gosec // of the runtime itself
+			return ss58.DecodeFor(text, uint16(ours))
 		}
 	}
 	return account, nil

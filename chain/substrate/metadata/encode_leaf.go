@@ -33,7 +33,7 @@ func (w *writer) list(of TypeID, count int, v any, depth int) {
 func (w *writer) sized(n, count int) {
 	switch {
 	case count < 0:
-		w.b = scale.AppendCompact(w.b, uint64(n)) //nolint:gosec // a length
+		w.b = scale.AppendCompact(w.b, uint64(n))
 	case n != count:
 		w.fail("it has %d elements, and not %d", n, count)
 	}

@@ -126,7 +126,7 @@ func (rt *Runtime) ErrorName(v any) string {
 			}
 		}
 		if index < 256 && code < 256 {
-			if name := rt.ErrorAt(byte(index), byte(code)); name != "" { //nolint:gosec // less than 256
+			if name := rt.ErrorAt(byte(index), byte(code)); name != "" {
 				return name
 			}
 		}

@@ -110,6 +110,8 @@ func TestShapeIsOfTheBytes(t *testing.T) {
 		"another type":                {func(m *runtimetest.Runtime) { m.Of = 13 }, "remark", []byte{0}, false},
 		"a variant more":              {func(m *runtimetest.Runtime) { m.Extra = true }, "note", notes, true},
 		"another field in it":         {func(m *runtimetest.Runtime) { m.Nested = 11 }, "note", notes, false},
+		"another name of a field":     {func(m *runtimetest.Runtime) { m.Field = "depth" }, "note", notes, false},
+		"another name of a variant":   {func(m *runtimetest.Runtime) { m.Nothing = "All" }, "note", notes, false},
 		"a field of what is not used": {func(m *runtimetest.Runtime) { m.Nested = 11 }, "note", runtimetest.List([]byte{0}), true},
 	} {
 		before, err := shape(runtimetest.Small(16), is.call, is.args)
@@ -183,13 +185,22 @@ func TestBombsAreErrors(t *testing.T) {
 			t.Fatalf("the first %d bytes: %v", n, err)
 		}
 	}
+	for what, more := range map[string][]byte{
+		"a type that is not there": runtimetest.Join(uint64(27), empty, empty, 6, uint64(900), empty),
+		"a number out of turn":     runtimetest.Join(uint64(28), empty, empty, 5, 0, empty),
+		"an unknown form":          runtimetest.Join(uint64(27), empty, empty, 8, 0, empty),
+		"an unknown primitive":     runtimetest.Join(uint64(27), empty, empty, 5, 15, empty),
+	} {
+		m := runtimetest.Small(15)
+		m.More = more
+		if _, err := metadata.Decode(m.Metadata()); !errors.Is(err, metadata.ErrMetadata) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 	header := []byte("meta\x0e")
-	nothing := func(id uint64, def []byte) []byte { return runtimetest.Join(id, empty, empty, def, empty) }
 	for name, b := range map[string][]byte{
 		"a billion types":    runtimetest.Join(header, uint64(1<<30), make([]byte, 1<<16)),
 		"one more byte":      append(runtimetest.Small(14).Metadata(), 0),
-		"an unknown type":    runtimetest.Join(header, runtimetest.List(nothing(0, runtimetest.Join(6, uint64(7))))),
-		"a number too large": runtimetest.Join(header, runtimetest.List(nothing(1<<20, []byte{5, 0}))),
 		"version 13":         []byte("meta\x0d"),
 		"seventeen megabyte": append(header, make([]byte, 17<<20)...),
 		"nothing":            nil,

@@ -54,7 +54,7 @@ func (rt *Runtime) index() error {
 		if _, twice := rt.names[p.name]; twice || rt.indices[p.index] >= 0 {
 			return fmt.Errorf("two pallets have the name %q or the number %d", p.name, p.index)
 		}
-		rt.names[p.name], rt.indices[p.index] = i, int16(i) //nolint:gosec // at most 256
+		rt.names[p.name], rt.indices[p.index] = i, int16(i)
 	}
 	rt.events = rt.findEvents()
 	return nil

@@ -125,8 +125,8 @@ func (r *reader) typeID() TypeID {
 		r.Fail("a type has the number %d", id)
 		return 0
 	}
-	r.references = append(r.references, TypeID(id)) //nolint:gosec // less than maxTypes
-	return TypeID(id)                               //nolint:gosec // less than maxTypes
+	r.references = append(r.references, TypeID(id))
+	return TypeID(id)
 }
 
 func (r *reader) optionalText() string {

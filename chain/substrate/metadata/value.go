@@ -156,11 +156,11 @@ func (rt *Runtime) read(id TypeID, d *scale.Decoder) any {
 		if rt.types[t.of].size == 0 { // Compact<()>
 			return nil
 		}
-		if v := d.BigCompact(); v.IsUint64() {
+		v := d.BigCompact()
+		if v.IsUint64() {
 			return v.Uint64()
-		} else {
-			return v
 		}
+		return v
 	case bits:
 		return rt.readBits(t, d)
 	}
@@ -218,7 +218,7 @@ func readPrimitive(p byte, d *scale.Decoder) any {
 	case primBool:
 		return d.Bool()
 	case primChar:
-		return string(rune(d.U32())) //nolint:gosec // what is no character becomes the replacement character
+		return string(rune(d.U32()))
 	case primText:
 		return d.Text()
 	case primU8:
@@ -245,7 +245,7 @@ func (rt *Runtime) readBits(t *typ, d *scale.Decoder) any {
 		d.Fail("%d bits are not there", n)
 		return nil
 	}
-	count := int(n) //nolint:gosec // at most what is left
+	count := int(n)
 	words := d.Bytes((count + 8*word - 1) / (8 * word) * word)
 	if words == nil && count > 0 {
 		return nil
@@ -313,11 +313,11 @@ func (rt *Runtime) skipList(of TypeID, d *scale.Decoder) {
 	size := rt.types[of].size
 	if size > 0 {
 		n := d.Compact()
-		if n > uint64(d.Left()/size) { //nolint:gosec // not negative
+		if n > uint64(d.Left()/size) {
 			d.Fail("a list of %d values is longer than the %d bytes that are left", n, d.Left())
 			return
 		}
-		d.Bytes(int(n) * size) //nolint:gosec // at most what is left
+		d.Bytes(int(n) * size)
 		return
 	}
 	for n := d.Length(0); n > 0 && d.Err() == nil && size != 0; n-- {

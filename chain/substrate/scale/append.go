@@ -11,11 +11,11 @@ import (
 func AppendCompact(b []byte, v uint64) []byte {
 	switch {
 	case v < 1<<6:
-		return append(b, byte(v<<2)) //nolint:gosec // six bits
+		return append(b, byte(v<<2))
 	case v < 1<<14:
-		return binary.LittleEndian.AppendUint16(b, uint16(v<<2|1)) //nolint:gosec // fourteen bits
+		return binary.LittleEndian.AppendUint16(b, uint16(v<<2|1))
 	case v < 1<<30:
-		return binary.LittleEndian.AppendUint32(b, uint32(v<<2|2)) //nolint:gosec // thirty bits
+		return binary.LittleEndian.AppendUint32(b, uint32(v<<2|2))
 	}
 	return appendLong(b, new(big.Int).SetUint64(v))
 }
@@ -34,7 +34,7 @@ func AppendBigCompact(b []byte, v *big.Int) ([]byte, error) {
 func appendLong(b []byte, v *big.Int) []byte {
 	digits := v.Bytes()
 	slices.Reverse(digits)
-	b = append(b, byte((len(digits)-4)<<2|3)) //nolint:gosec // 4 to 67
+	b = append(b, byte((len(digits)-4)<<2|3))
 	return append(b, digits...)
 }
 
@@ -51,7 +51,7 @@ func AppendNumber(b []byte, v *big.Int, n int, signed bool) ([]byte, error) {
 		return b, fmt.Errorf("%w: a number has no room in %d bits", ErrMalformed, 8*n)
 	}
 	if v.Sign() < 0 {
-		v = new(big.Int).Add(v, new(big.Int).Lsh(big.NewInt(1), uint(8*n))) //nolint:gosec // n is the size of a type
+		v = new(big.Int).Add(v, new(big.Int).Lsh(big.NewInt(1), uint(8*n)))
 	}
 	digits := v.FillBytes(make([]byte, n))
 	slices.Reverse(digits)

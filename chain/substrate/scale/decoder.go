@@ -19,7 +19,8 @@ const (
 )
 
 // Decoder reads values from bytes, in their order. After its first error it returns zero values. It keeps no copy: what Bytes
-// returns is a part of what it was made from. It is not safe for concurrent use.
+// returns is a part of what it was made from. The methods
+// that are named after a type of numbers return one. It is not safe for concurrent use.
 type Decoder struct {
 	rest   []byte
 	length int
@@ -96,32 +97,28 @@ func (d *Decoder) Option() bool {
 	return b == 1
 }
 
-// Returns a number of two bytes.
-func (d *Decoder) U16() uint16 {
+func (d *Decoder) U16() uint16 { //nolint:revive // see Decoder: its name in a comment is taken for the number of a requirement
 	if b := d.Bytes(2); b != nil {
 		return binary.LittleEndian.Uint16(b)
 	}
 	return 0
 }
 
-// Returns a number of four bytes.
-func (d *Decoder) U32() uint32 {
+func (d *Decoder) U32() uint32 { //nolint:revive // see Decoder: its name in a comment is taken for the number of a requirement
 	if b := d.Bytes(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
 	}
 	return 0
 }
 
-// Returns a number of eight bytes.
-func (d *Decoder) U64() uint64 {
+func (d *Decoder) U64() uint64 { //nolint:revive // see Decoder: its name in a comment is taken for the number of a requirement
 	if b := d.Bytes(8); b != nil {
 		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
 }
 
-// Returns a number of sixteen bytes.
-func (d *Decoder) U128() *big.Int { return d.Unsigned(16) }
+func (d *Decoder) U128() *big.Int { return d.Unsigned(16) } //nolint:revive // as above
 
 // Unsigned returns a number of n bytes.
 func (d *Decoder) Unsigned(n int) *big.Int {
@@ -134,7 +131,7 @@ func (d *Decoder) Unsigned(n int) *big.Int {
 func (d *Decoder) Signed(n int) *big.Int {
 	v := d.Unsigned(n)
 	if n > 0 && v.Bit(8*n-1) == 1 {
-		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*n))) //nolint:gosec // n is the size of a type
+		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*n)))
 	}
 	return v
 }
@@ -192,7 +189,7 @@ func (d *Decoder) Length(least int) int {
 	n := d.Compact()
 	most := uint64(MaxValues - d.values)
 	if least > 0 {
-		most = min(most, uint64(len(d.rest)/least)) //nolint:gosec // not negative
+		most = min(most, uint64(len(d.rest)/least))
 	}
 	if d.err == nil && n > most {
 		d.Fail("a list of %d values is longer than the %d bytes that are left, or than all lists may be", n, len(d.rest))
@@ -200,8 +197,8 @@ func (d *Decoder) Length(least int) int {
 	if d.err != nil {
 		return 0
 	}
-	d.values += int(n) //nolint:gosec // at most MaxValues
-	return int(n)      //nolint:gosec // at most MaxValues
+	d.values += int(n)
+	return int(n)
 }
 
 // Blob returns bytes that have their length before them. They are not copied.
@@ -213,7 +210,7 @@ func (d *Decoder) Blob() []byte {
 	if d.err != nil {
 		return nil
 	}
-	return d.Bytes(int(n)) //nolint:gosec // at most what is left
+	return d.Bytes(int(n))
 }
 
 // Text returns a text, which is UTF-8.

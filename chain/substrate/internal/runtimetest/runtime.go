@@ -16,6 +16,9 @@ type Runtime struct {
 	Of         uint64 // the type of it
 	Extra      bool   // another variant in the enum of what may be noted
 	Nested     uint64 // the type of the field of what may be noted
+	Field      string // the name of it
+	Nothing    string // the name of the first variant of what may be noted
+	More       []byte // another type, as it is in the metadata
 	Extensions []Extension
 	Address    uint64
 	Signature  uint64
@@ -38,7 +41,7 @@ const (
 // Small returns a runtime with the extensions that most have.
 func Small(version byte) Runtime {
 	return Runtime{
-		Version: version, Remark: 1, Argument: "remark", Of: Bytes, Nested: U32, Address: MultiAddress, Signature: MultiSignature, Extrinsics: 4,
+		Version: version, Remark: 1, Argument: "remark", Of: Bytes, Nested: U32, Field: "height", Nothing: "Nothing", Address: MultiAddress, Signature: MultiSignature, Extrinsics: 4,
 		Extensions: []Extension{
 			{"CheckNonZeroSender", Unit, Unit}, {"CheckSpecVersion", Unit, U32}, {"CheckTxVersion", Unit, U32}, {"CheckGenesis", Unit, Hash},
 			{"CheckMortality", Era, Hash}, {"CheckNonce", Compact, Unit}, {"ChargeTransactionPayment", CompactU128, Unit}, {"CheckMetadataHash", Mode, Option},
@@ -100,11 +103,11 @@ func variantOf(name string, index byte, fields ...[]byte) []byte {
 func (t Runtime) types() []byte {
 	path := func(s string) []byte { return List(Text(s)) }
 	kind := func(id uint64, path []byte, def []byte) []byte { return Join(id, path, empty, def, empty) }
-	noted := [][]byte{variantOf("Nothing", 0), variantOf("Height", 1, fieldOf("height", t.Nested))}
+	noted := [][]byte{variantOf(t.Nothing, 0), variantOf("Height", 1, fieldOf(t.Field, t.Nested))}
 	if t.Extra {
 		noted = append(noted, variantOf("More", 2, fieldOf("", 2)))
 	}
-	return List(
+	all := [][]byte{
 		kind(0, empty, []byte{5, 3}),
 		kind(1, empty, []byte{5, 5}),
 		kind(2, empty, Join(2, uint64(0))),
@@ -135,7 +138,11 @@ func (t Runtime) types() []byte {
 		kind(24, path("AccountId32"), Join(0, List(fieldOf("", Hash)))),
 		kind(25, empty, Join(3, []byte{64, 0, 0, 0}, U8)),
 		kind(Mode, path("Mode"), Join(1, List(variantOf("Disabled", 0), variantOf("Enabled", 1)))),
-	)
+	}
+	if t.More != nil {
+		all = append(all, t.More)
+	}
+	return List(all...)
 }
 
 // Metadata returns the bytes that a node would answer.
