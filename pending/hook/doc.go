@@ -15,7 +15,7 @@
 //
 // A leader that dies after a POST and before its note is followed by one that tells the same event again, with the same webhook-id. A write
 // that has no answer is repeated: it says how things are, and not what has changed. Each write of a POST is an act of the gate, which
-// a handover waits for, and is cut off when the gate's answer ends; a process that is frozen while it sends may still tell an old event after its successor has told a newer one;
+// a handover waits for, and is cut off when the gate's answer ends, until there is another; a process that is frozen while it sends may still tell an old event after its successor has told a newer one;
 // receivers compare versions.
 //
 // # What the caller owes
