@@ -272,6 +272,12 @@ func standAlerts(n *node, is string) {
 	}
 }
 
+// bellSays asks whether the tab of alerts says how they stand.
+func bellSays(is string) string {
+	want := map[string]string{"empty": "?", "well": "", "trouble": "✕ 2", "stale": "?"}[is]
+	return fmt.Sprintf(`(document.querySelector("nav a[href='#/alerts'] b")?.innerText.trim() ?? '') === %q`, want)
+}
+
 // Pictures of the page, for people to look at.
 func TestPicturesOfAlerts(t *testing.T) {
 	t.Parallel()
@@ -287,9 +293,11 @@ func TestPicturesOfAlerts(t *testing.T) {
 			standAlerts(n, is)
 			b.at("#/alerts")
 			b.says(saysOfAlerts[is])
+			b.until("the tab has its count", bellSays(is))
 			b.picture(filepath.Join(dir, fmt.Sprintf("alerts-%s-%s.png", is, name)))
 			b.at("#/leaders")
 			b.settled()
+			b.until("the tab has its count", bellSays(is))
 			b.picture(filepath.Join(dir, fmt.Sprintf("leaders-%s-alerts-%s.png", is, name)))
 		}
 		standAlerts(n, "trouble")

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 const hostile = "<img src=x onerror=alert(1)>/\u202eevil\u2066 &amp; \"q\"/a%2Fc?d#e"
@@ -166,6 +168,10 @@ func TestANodeThatFallsSilentIsNotKnown(t *testing.T) {
 	n := watched(t)
 	b := open(t, n.URL+"/", desk)
 	b.says("All 8 scopes are led")
+	pgtest.Eventually(t, patience, "the page reads the stream", func() bool { // the line stands before
+		now, _ := n.streams()
+		return now == 1
+	})
 	n.mu.Lock()
 	silent := n.open
 	n.open = map[chan string]struct{}{}

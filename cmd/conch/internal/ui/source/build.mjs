@@ -20,7 +20,7 @@ try {
 
   const { build } = createRequire(join(tools, 'x.js'))('esbuild')
   const made = await build({
-    absWorkingDir: work, entryPoints: { app: 'src/main.tsx', theme: 'src/theme.ts', style: 'src/style.css' },
+    absWorkingDir: work, entryPoints: { app: 'src/main.tsx', early: 'src/early.ts', style: 'src/style.css' },
     bundle: true, splitting: true, minify: true, write: false, outdir: 'dist', format: 'esm', target: 'es2022', charset: 'utf8',
     jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none', metafile: true, define: { 'process.env.NODE_ENV': '"production"' },
   })

@@ -76,10 +76,30 @@ export async function refusalOf(answer: Response): Promise<Refusal> {
   return new Refusal(answer.status, said.type ?? '', said.detail ?? said.title ?? `the answer was ${answer.status}`)
 }
 
+/** Early is what was asked for before this was loaded, and when, by performance.now(). */
+export interface Early { at: number; answer: Promise<Response> }
+
+declare global {
+  var early: Record<string, Early> | undefined // by URL, until it is taken
+}
+
+/** freshFor is for how long an answer is of now. */
+export const freshFor = 3000
+
+/** sentAt is when what is asked for next is sent, or was sent early. */
+export const sentAt = (url: URL): number => taken(url)?.at ?? performance.now()
+
+const taken = (url: URL) => {
+  const one = self.early?.[url.href]
+  return one && performance.now() - one.at < freshFor ? one : undefined
+}
+
 async function send<T>(url: URL, init: RequestInit, patience: number): Promise<T> {
   let answer: Response
+  const early = init.method ? undefined : taken(url)
+  delete self.early?.[url.href]
   try {
-    answer = await fetch(url, { ...init, credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(patience) })
+    answer = await (early?.answer ?? fetch(url, { ...init, credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(patience) }))
   } catch (e) {
     throw new Refusal(0, '', (e as Error).name === 'TimeoutError' ? 'the node did not answer in time' : 'the node cannot be reached')
   }

@@ -19,7 +19,7 @@ export function ago(iso: string): string {
 
 /** Verdict is the first line of the page: is all well, in words. */
 export function Verdict() {
-  if (!loaded.value && how.value.is === 'connecting') return <Banner tone="calm" sign="…" text="Asking the node" />
+  if (how.value.is === 'connecting') return <Banner tone="calm" sign="…" text="Asking the node" />
   if (!live.value) {
     const { since: at, why } = how.value
     return (

@@ -89,7 +89,7 @@ export function Virtual<T>({ items, height, draw, label, keyOf }: {
   items: T[]; height: number; draw: (item: T, at: number) => JSX.Element; label: string; keyOf: (item: T) => string | number
 }) {
   const box = useRef<HTMLDivElement>(null)
-  const seen = useSignal({ from: 0, to: 60 })
+  const seen = useSignal({ from: 0, to: Math.ceil(innerHeight / height) })
   const look = () => {
     const at = box.current?.getBoundingClientRect()
     if (!at) return

@@ -1,7 +1,7 @@
 // What the page knows, and how well: one place for all views. Ages are the server's measure and performance.now() since it came;
 // the browser's wall clock only labels axes.
-import { computed, signal } from '@preact/signals'
-import { read, Refusal } from './api'
+import { batch, computed, signal } from '@preact/signals'
+import { freshFor, read, Refusal, sentAt, urlOf } from './api'
 import { type Beats, type Change, type Event, type Row, type Source, sorted } from './model'
 
 export interface Session {
@@ -17,7 +17,7 @@ export interface Session {
 
 interface Page { version: number; rows: Row[]; next?: string; as_of: string; source: Source }
 
-const pageOfRows = 10_000
+const dense = { view: 'dense', limit: 10_000 } // as early.ts asks for it
 const eventsKept = 5000
 
 export const session = signal<Session | null>(null)
@@ -50,7 +50,7 @@ function tellTime(iso: string): void {
 
 let version = 0
 let stream = 0 // counts the streams that began: a node that was started again counts versions from 1
-const heard: { byte: number; beats: number; polled: number } = { byte: 0, beats: 0, polled: 0 }
+const heard = { byte: 0, beats: 0, polled: 0, first: 0 } // the first is when the first whole reading was asked for
 
 export type Link = { is: 'connecting' | 'live' | 'polling' | 'stale'; since: number; why: string }
 export const how = signal<Link>({ is: 'connecting', since: 0, why: '' })
@@ -150,29 +150,34 @@ async function whole(): Promise<void> {
 
 async function fill(): Promise<void> {
   try {
-    session.value ??= await begun()
     const mine = stream
     const told = source.value?.at // what the stream says meanwhile is newer than what is asked for here
-    const all: Row[] = []
-    let page: Page
-    let after: string | undefined
-    do {
-      page = await read<Page>('v1/scopes', { view: 'dense', limit: pageOfRows, after })
+    const asked = sentAt(urlOf('v1/scopes', dense))
+    const first = read<Page>('v1/scopes', dense)
+    await Promise.all([session.value ? null : begun(), first])
+    let page = await first
+    const all = [...page.rows]
+    while (page.next) {
+      page = await read<Page>('v1/scopes', { ...dense, after: page.next })
       all.push(...page.rows)
-      after = page.next
-    } while (after)
-    if (mine !== stream) return // another stream began, of another process perhaps: what follows reads again
-    if (page.version >= version) {
-      known.clear()
-      version = page.version
     }
-    takeChange({ version: page.version, rows: all, gone: [] })
-    if (page.source && source.value?.at === told) takeSource(page.source)
-    if (page.source?.database !== 'away') tellTime(page.as_of)
-    needsToken.value = false
-    fault.value = ''
-    loaded.value = true
-    takeEvents((await read<{ events: Event[] }>('v1/history', { limit: 500 })).events)
+    // Another stream began, of another process perhaps: what follows reads again. Until then this is better than nothing.
+    if (mine !== stream && (loaded.value || version > 0)) return
+    batch(() => {
+      if (mine === stream && page.version >= version) {
+        known.clear()
+        version = page.version
+      }
+      takeChange({ version: mine === stream ? page.version : 0, rows: all, gone: [] })
+      if (page.source && source.value?.at === told) takeSource(page.source)
+      if (page.source?.database !== 'away') tellTime(page.as_of)
+      needsToken.value = false
+      fault.value = ''
+      if (!loaded.value) heard.first = asked
+      loaded.value = true
+      judge()
+    })
+    if (mine === stream) takeEvents((await read<{ events: Event[] }>('v1/history', { limit: 500 })).events)
   } catch (e) {
     const r = e as Refusal
     fault.value = r.message
@@ -182,13 +187,13 @@ async function fill(): Promise<void> {
 }
 
 /** begun asks who asks of whom, and by how much the clocks differ: by two seconds at least, whatever the way took. */
-async function begun(): Promise<Session> {
-  const sent = Date.now()
+async function begun(): Promise<void> {
+  const sent = Date.now() - performance.now() + sentAt(urlOf('v1/session'))
   const s = await read<Session>('v1/session')
   const came = Date.now()
   const ahead = (sent + came) / 2 - Date.parse(s.now)
   skew.value = Math.abs(ahead) - (came - sent) / 2 > 2000 ? Math.round(ahead / 1000) * 1000 : 0
-  return s
+  session.value = s
 }
 
 /** poll asks once, while a proxy holds the stream back. */
@@ -214,7 +219,8 @@ export function judge(): void {
   if (s?.is.database === 'away') return set('stale', s.at - s.is.for_ms, 'the database has not answered')
   const beating = heard.beats > 0 && s?.is.database !== 'none'
   const streamed = heard.byte > 0 && t - heard.byte < quiet.byte && (!beating || t - heard.beats < quiet.beats)
-  if (streamed && loaded.value) return set('live', 0, '')
+  const awaits = heard.byte === 0 && heard.first > 0 && t - heard.first < freshFor // the stream has not begun yet, and what was read is of now
+  if (loaded.value && (streamed || awaits)) return set('live', 0, '')
   if (heard.polled > 0 && t - heard.polled < quiet.polled) return set('polling', 0, 'a proxy holds the stream back: the page asks every two seconds')
   const last = Math.max(heard.polled, beating ? heard.beats : heard.byte)
   if (last === 0 && !fault.value) return set('connecting', 0, '')
