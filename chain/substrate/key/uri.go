@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,18 +20,19 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/substrate/scale"
+	"github.com/conchhq/conch/internal/pattern"
 )
 
 // devPhrase is what a URI without a phrase stands for. Everybody knows it.
 const devPhrase = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"
 
-var uriForm = regexp.MustCompile(`^([0-9A-Za-z ]*)((?://?[^/]+)*?)(?:///(.*))?$`)
+var uriForm = pattern.Of(`^([0-9A-Za-z ]*)((?://?[^/]+)*?)(?:///(.*))?$`)
 
 // FromURI makes a key of a secret URI, as nodes and subkey take it: a phrase of BIP-39, or 0x and 64 hexadecimal digits; then
 // junctions, //hard or /soft; then ///password. Without a phrase it is one of the well-known keys for development, such as //Alice.
 // The error wraps chain.ErrKey, and has nothing of the URI in it.
 func FromURI(kind Kind, uri string) (*Pair, error) {
-	parts := uriForm.FindStringSubmatch(uri)
+	parts := uriForm().FindStringSubmatch(uri)
 	if parts == nil {
 		return nil, fault("it has to be a phrase or 0x and hexadecimal digits, then //hard and /soft junctions, then ///password")
 	}
