@@ -54,15 +54,15 @@ func (c *Chain) read(ctx context.Context, hash chain.Hash) (*block, error) {
 	return b, nil
 }
 
-// effects returns what its extrinsics have done.
-func (b *block) effect(extrinsic int) chain.Effect {
+// effect returns what the extrinsic of a place has done.
+func (b *block) effect(place int) chain.Effect {
 	var own []rules.Event
 	for _, e := range b.events {
-		if e.Extrinsic == extrinsic {
+		if e.Extrinsic == place {
 			own = append(own, rules.Event{Extrinsic: e.Extrinsic, Pallet: e.Pallet, Name: e.Name, Failure: b.made.failure(e)})
 		}
 	}
-	return rules.EffectOf(own, extrinsic)
+	return rules.EffectOf(own, place)
 }
 
 // failure names the dispatch error that an event has in it, empty if it has none: an error by its field's name, or a Result that is one.

@@ -287,7 +287,7 @@ func (c *Chain) feeOf(ctx context.Context, m *market, a chain.Account, call []by
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.view.Execute(ctx, m.head.Hash, "TransactionPaymentApi_query_info", appendU32(raw, uint32(len(raw)))) //nolint:gosec // below a block's size
+	out, err := c.view.Execute(ctx, m.head.Hash, "TransactionPaymentApi_query_info", appendU32(raw, uint32(len(raw))))
 	if err != nil {
 		return nil, err
 	}

@@ -56,10 +56,9 @@ type acting struct {
 func (a *acting) Write(b []byte) (n int, err error) {
 	for {
 		var isCut bool
-		err = a.act(func(answer context.Context) (err error) {
-			m := 0
-			m, isCut, err = a.writeWithin(answer, b[n:])
-			n += m
+		err = a.act(func(answer context.Context) error {
+			written, wasCut, err := a.writeWithin(answer, b[n:])
+			n, isCut = n+written, wasCut
 			return err
 		})
 		if !isCut || !errors.Is(err, os.ErrDeadlineExceeded) {

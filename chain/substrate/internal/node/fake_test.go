@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,9 +84,9 @@ func (f *fake) add(layout trie.Layout, spec int, body ...string) *block {
 		b.body = append(b.body, []byte(one))
 	}
 	root := trie.OrderedRoot(layout, b.body)
-	state := make([]byte, 32)
-	binary.LittleEndian.PutUint32(state, uint32(spec)) //nolint:gosec // a small number
-	raw := append(scale.AppendCompact([]byte(parent), b.Number), append(state, root[:]...)...)
+	var state [32]byte
+	binary.LittleEndian.PutUint32(state[:], uint32(spec))
+	raw := slices.Concat(scale.AppendCompact([]byte(parent), b.Number), state[:], root[:])
 	raw = append(raw, byte(len(logs)<<2))
 	for i, log := range logs {
 		item, err := chain.ParseHex(log)
@@ -98,7 +99,7 @@ func (f *fake) add(layout trie.Layout, spec int, body ...string) *block {
 	sum := blake2b.Sum256(raw)
 	b.Hash, b.Parent = chain.Hash(sum[:]), parent
 	b.header = fmt.Sprintf(`{"parentHash":"%v","number":"0x%x","stateRoot":"%v","extrinsicsRoot":"%v","digest":{"logs":[%s]}}`,
-		parent, b.Number, chain.Hash(state), chain.Hash(root[:]), strings.Join(logs, ","))
+		parent, b.Number, chain.Hash(state[:]), chain.Hash(root[:]), strings.Join(logs, ","))
 	f.known[b.Hash], f.best = b, append(f.best, b)
 	return b
 }

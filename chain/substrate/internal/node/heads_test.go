@@ -37,7 +37,7 @@ func follow(t *testing.T, v *node.View, from chain.Block) *follower {
 func (w *follower) wants(want string) {
 	w.t.Helper()
 	var got []string
-	for range strings.Fields(want) {
+	for range strings.FieldsSeq(want) {
 		turn, err, more := w.pull()
 		if err != nil || !more {
 			w.t.Fatalf("got %v, then %v, want %s", got, err, want)

@@ -44,7 +44,7 @@ func (v *View) Version(ctx context.Context, of chain.Hash) (Version, error) {
 	if wire.Spec == nil || *wire.Spec > math.MaxUint32 || wire.Transaction > math.MaxUint32 {
 		return Version{}, fmt.Errorf("%w: %s returns no version of the runtime for block %v", chain.ErrAnswer, v, of)
 	}
-	found := Version{wire.Name, uint32(*wire.Spec), uint32(wire.Transaction)} //nolint:gosec // looked at above
+	found := Version{wire.Name, uint32(*wire.Spec), uint32(wire.Transaction)}
 	v.states.note(h, found)
 	return found, nil
 }

@@ -199,7 +199,7 @@ func (c *Client) dial(ctx context.Context) (*line, error) {
 	if l, err := c.current(); l != nil || err != nil {
 		return l, err
 	}
-	conn, answer, err := websocket.Dial(ctx, c.cfg.URL, &websocket.DialOptions{HTTPHeader: c.cfg.Header, HTTPClient: client})
+	conn, answer, err := websocket.Dial(ctx, c.cfg.URL, &websocket.DialOptions{HTTPHeader: c.cfg.Header, HTTPClient: client}) //nolint:bodyclose // the library has
 	if err != nil {
 		if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
 			err = fmt.Errorf("HTTP status %d", answer.StatusCode)

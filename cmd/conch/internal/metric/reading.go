@@ -27,9 +27,10 @@ type measured struct {
 
 // read measures. It keeps the electors waiting for no longer than a copy takes.
 func (c *Collector) read() *reading {
-	r, states := &reading{made: c.made}, []state(nil)
+	r := &reading{made: c.made}
 	c.mu.Lock()
-	r.scopes, states = make([]measured, len(c.order)), make([]state, len(c.order))
+	states := make([]state, len(c.order))
+	r.scopes = make([]measured, len(c.order))
 	if c.all != nil && len(c.order) > 0 {
 		r.counted = []counted{{"", *c.all}}
 	}
