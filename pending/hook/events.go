@@ -65,9 +65,6 @@ type Note struct {
 	Intents []pending.ID
 }
 
-// IsPlain reports whether it changes nothing of what waits, and kills nothing: what is read of new events does not depend on it.
-func (n *Note) IsPlain() bool { return !n.Aged && len(n.Gone)+len(n.Again)+len(n.Park) == 0 }
-
 // Again is an event in the store that was refused once more.
 type Again struct {
 	ID    int64
@@ -85,7 +82,7 @@ type Park struct {
 	Since  time.Duration // since its first try; 0: it had none
 }
 
-// Turn is what a machine asks of a store, in this order. New events may be read while a note is stored that is plain.
+// Turn is what a machine asks of a store, in this order.
 type Turn struct {
 	Note    *Note   // nil: there is nothing to note
 	Waits   int     // how many that are due are wanted; 0: none

@@ -17,8 +17,7 @@ const (
 	again      = Places / 4             // of the places are for events that were refused before: new ones do not wait for those
 	window     = 2000                   // new events in memory
 	most       = 500                    // new events that are read at once
-	apart      = 20 * time.Millisecond  // from what is to be noted to a note that is not urgent: each is a commit
-	readsApart = 5 * time.Millisecond   // between two reads, but after one that has read as many as it may
+	apart      = 20 * time.Millisecond  // between two turns, but after one that has read as many as it may, and before one that is urgent
 	afterMiss  = time.Second            // after a turn that has failed
 	look       = 5 * time.Second        // between looks for what nobody has announced
 	looksApart = 250 * time.Millisecond // between looks for what waits in the store, that something new has caused
@@ -88,9 +87,8 @@ type machine struct {
 	news     bool
 	urgent   bool          // an event in memory waits for what is owed
 	turnAt   time.Duration // turns are not sooner
-	noteAt   time.Duration // nor are notes of what is owed, unless something is urgent
-	readFrom time.Duration // nor are reads
-	readAt   time.Duration // of what nobody has announced
+	calmAt   time.Duration // nor, unless they are urgent, than this
+	readAt   time.Duration
 	lookAt   time.Duration
 	lookedAt time.Duration // when it has looked last for what waits in the store
 	seeks    bool          // somebody has woken it since
@@ -158,15 +156,15 @@ func (m *machine) Due() (at time.Duration, is bool) {
 	if !m.turning {
 		at = m.beatAt
 		if m.mayRead() {
-			at = min(at, m.readsFrom())
+			at = min(at, m.readAt)
 		}
 		if m.mayLook() {
-			at = min(at, max(m.lookAt, m.readFrom))
+			at = min(at, m.lookAt)
 		}
-		if m.dirty {
-			at = min(at, m.notesFrom())
+		if m.dirty || m.news && m.mayRead() {
+			at = m.turnAt
 		}
-		at = max(at, m.turnAt)
+		at = max(at, m.turnFrom())
 	}
 	if m.ails() && m.posting == 0 && len(m.ready)+len(m.hasty) > 0 {
 		at = min(at, m.probeAt)
@@ -187,42 +185,29 @@ func (m *machine) mayLook() bool {
 	return m.waits < again
 }
 
-// readsFrom says from when on new events may be read.
-func (m *machine) readsFrom() time.Duration {
-	switch {
-	case !m.news:
-		return m.readAt
-	case m.dirty:
-		return min(m.readFrom, m.notesFrom()) // with the note
-	}
-	return m.readFrom
-}
-
-// notesFrom says from when on there may be a note without a reason to hurry.
-func (m *machine) notesFrom() time.Duration {
+// turnFrom says from when on there may be a turn.
+func (m *machine) turnFrom() time.Duration {
 	if m.urgent {
 		return m.turnAt
 	}
-	return m.noteAt
+	return max(m.turnAt, m.calmAt)
 }
 
-// nextTurn returns what is asked of the store. One turn is under way at a time, so what is read is never older than what was noted. What is owed goes with
-// a read that depends on it.
+// nextTurn returns what is asked of the store. One turn is under way at a time, so what is read is never older than what was noted.
 func (m *machine) nextTurn() (t turn, is bool) {
-	if m.turning || m.now < m.turnAt {
+	if m.turning || m.now < m.turnFrom() {
 		return t, false
 	}
-	if m.mayRead() && m.now >= m.readsFrom() {
+	if m.mayRead() && (m.news || m.now >= m.readAt) {
 		t.Events = most
 	}
-	if m.mayLook() && m.now >= max(m.lookAt, m.readFrom) {
+	if m.mayLook() && m.now >= m.lookAt {
 		if t.Waits = again - m.waits; m.ails() {
 			t.Waits = 1
 		}
 		t.Without, m.lookedAt, m.seeks = m.waiting(), m.now, false
 	}
-	depends := t.Waits > 0 || t.Events > 0 && !m.owed.IsPlain()
-	if m.dirty && (depends || m.now >= m.notesFrom()) || m.now >= m.beatAt {
+	if m.dirty || m.now >= m.beatAt {
 		note := m.note()
 		m.storing, m.owed, m.dirty, m.urgent, m.beatAt = m.owed, owed{}, false, false, m.now+beat
 		t.Note = &note

@@ -58,8 +58,7 @@ func (m *machine) takeAnswer(in answered) {
 
 // takeRefusal has an event wait in the store, if the receiver takes others.
 func (m *machine) takeRefusal(l *line, it *item, why string) {
-	m.why = why
-	m.noteLater()
+	m.why, m.dirty = why, true
 	if m.failures++; m.failures == 1 {
 		m.failing = m.now
 	}

@@ -11,7 +11,7 @@ import (
 // Where there are more events than one turn reads, the next turn follows at once: a burst is not told at the pace of idle turns.
 func TestABurstIsReadWithoutPauses(t *testing.T) {
 	t.Parallel()
-	for read, want := range map[int]time.Duration{most: 0, most - 1: readsApart} {
+	for read, want := range map[int]time.Duration{most: 0, most - 1: apart} {
 		now := time.Second
 		m := newMachine(now, Place{}, Health{}, func(*Event) bool { return true })
 		if acts := m.Step(now, tick{}); len(acts) != 1 {
@@ -27,8 +27,8 @@ func TestABurstIsReadWithoutPauses(t *testing.T) {
 				again = true
 			}
 		}
-		if again != (want == 0) || !again && m.readFrom-now != want {
-			t.Errorf("after %d events it turns at once: %v, and may after %v; want after %v", read, again, m.readFrom-now, want)
+		if again != (want == 0) || !again && m.turnFrom()-now != want {
+			t.Errorf("after %d events it turns at once: %v, and may after %v; want after %v", read, again, m.turnFrom()-now, want)
 		}
 	}
 }
@@ -44,8 +44,8 @@ func TestWhatWaitsForANoteIsUrgent(t *testing.T) {
 		m.Step(now, tick{})
 		m.Step(now, turned{Events: []Event{one(1), one(2)}[:events], Settled: int64(events)})
 		m.Step(now, answered{intent: pending.ID{1}, ok: true})
-		if m.turning != (want == 0) || !m.turning && m.notesFrom()-now != want {
-			t.Errorf("with %d events a turn is under way: %v, or due after %v; want after %v", events, m.turning, m.notesFrom()-now, want)
+		if m.turning != (want == 0) || !m.turning && m.turnFrom()-now != want {
+			t.Errorf("with %d events a turn is under way: %v, or due after %v; want after %v", events, m.turning, m.turnFrom()-now, want)
 		}
 	}
 	now := time.Second
@@ -143,7 +143,7 @@ func TestARewoundWaitsBehindItsFinal(t *testing.T) {
 	m := newMachine(now, Place{}, Health{}, func(*Event) bool { return true })
 	m.Step(now, tick{})
 	m.Step(now, turned{Settled: 1, Events: []Event{{ID: 1, Event: pending.Event{Intent: of, Kind: pending.ToldFinal}}}})
-	now += readsApart
+	now += apart
 	acts := m.Step(now, woken{}) // reads, and the end is refused meanwhile
 	acts = append(acts, m.Step(now, answered{intent: of, why: "no"})...)
 	acts = append(acts, m.Step(now, turned{Settled: 2, Events: []Event{{ID: 2, Event: pending.Event{Intent: of, Kind: pending.ToldRewound}}}})...)

@@ -24,21 +24,13 @@ func (o owed) and(next owed) owed {
 // owe has something noted of an intent. Until it is stored, nothing of the intent is posted.
 func (m *machine) owe(l *line, id pending.ID) {
 	l.unstored++
-	m.owed.of = append(m.owed.of, id)
-	m.noteLater()
-}
-
-// noteLater has something noted, with what else is owed by then.
-func (m *machine) noteLater() {
-	if !m.dirty {
-		m.dirty, m.noteAt = true, m.now+apart
-	}
+	m.owed.of, m.dirty = append(m.owed.of, id), true
 }
 
 // takeTurned takes in that a note is stored, and then what was read after it.
 func (m *machine) takeTurned(in Turned) {
-	if m.turning, m.turnAt, m.readFrom = false, m.now, m.now; len(in.Events) < most { // else there are more
-		m.readFrom += readsApart
+	if m.turning, m.turnAt, m.calmAt = false, m.now, m.now; len(in.Events) < most { // else there are more
+		m.calmAt += apart
 	}
 	m.nextLook(in)
 	stored := m.storing

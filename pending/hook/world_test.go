@@ -492,19 +492,13 @@ func (w *world) turn(epoch int, t Turn) {
 			w.feed(epoch, missed{})
 			return
 		}
+		died := w.store(t.Note)
 		if fault == 1 {
-			w.store(t.Note)
 			w.feed(epoch, missed{})
 			return
 		}
-		var out Turned
-		if t.Note != nil && t.Note.IsPlain() && w.rand.IntN(2) == 0 { // they are read meanwhile
-			out = w.reads(Turn{Events: t.Events})
-			t.Events = 0
-		}
-		died := w.store(t.Note)
-		then := w.reads(t)
-		out = Turned{Waits: then.Waits, NextDue: then.NextDue, Events: append(out.Events, then.Events...), Settled: then.Settled, Died: died}
+		out := w.reads(t)
+		out.Died = died
 		w.in(time.Millisecond, func() { w.feed(epoch, turned(out)) })
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,9 +27,7 @@ type Hook struct {
 var _ hook.Store = (*Hook)(nil)
 
 // Hook returns the store of a receiver for the leader that has the token.
-func (d *Database) Hook(name string, t fence.Token) *Hook {
-	return &Hook{db: d, name: name, token: t, tail: d.Tail(0)}
-}
+func (d *Database) Hook(name string, t fence.Token) *Hook { return &Hook{db: d, name: name, token: t} }
 
 // Open implements [hook.Store].
 func (h *Hook) Open(ctx context.Context) (at hook.Place, health hook.Health, err error) {
@@ -61,48 +58,29 @@ const openHook = `
 	RETURNING place, ARRAY(SELECT lower(r) FROM unnest(h.beyond) AS r ORDER BY 1), ARRAY(SELECT upper(r) FROM unnest(h.beyond) AS r ORDER BY 1),
 	          failures, coalesce(extract(epoch FROM clock_timestamp() - failing_since), 0)::float8, why`
 
-// Turn implements [hook.Store]. Events are read beside a note on which they do not depend: a commit takes as long as a read, and ends wait for both.
+// Turn implements [hook.Store].
 func (h *Hook) Turn(ctx context.Context, t hook.Turn) (out hook.Turned, err error) {
-	was := *h.tail // nothing counts as read after an error
-	defer func() {
-		if err != nil {
-			*h.tail = was
-		}
-	}()
-	var beside sync.WaitGroup
-	var noted error
 	if t.Note != nil {
-		store := func() { out.Died, noted = h.note(ctx, *t.Note) }
-		if t.Note.IsPlain() && t.Events > 0 {
-			beside.Go(store)
-		} else if store(); noted != nil {
-			return out, noted
+		if out.Died, err = h.note(ctx, *t.Note); err != nil {
+			return out, err
 		}
 	}
-	events, err := h.next(ctx, t.Events)
-	if beside.Wait(); noted != nil {
-		return out, noted
+	if t.Waits > 0 {
+		if err := h.waits(ctx, t, &out); err != nil {
+			return out, err
+		}
 	}
-	if err == nil && t.Waits > 0 {
-		err = h.waits(ctx, t, &out)
+	if t.Events > 0 {
+		events, err := h.tail.Next(ctx, t.Events)
+		if err != nil {
+			return out, err
+		}
+		for _, e := range events {
+			out.Events = append(out.Events, e.Event)
+		}
 	}
-	if err != nil {
-		return out, err
-	}
-	out.Events, out.Settled = events, h.tail.Settled()
+	out.Settled = h.tail.Settled()
 	return out, nil
-}
-
-// next reads new events.
-func (h *Hook) next(ctx context.Context, most int) (all []hook.Event, err error) {
-	if most == 0 {
-		return nil, nil
-	}
-	events, err := h.tail.Next(ctx, most)
-	for _, e := range events {
-		all = append(all, e.Event)
-	}
-	return all, err
 }
 
 // note stores a note in one transaction, and returns how many events are dead by it.

@@ -247,6 +247,9 @@ func (c *Client) current() (*line, error) {
 	if c.closed {
 		return nil, errClosed
 	}
+	if c.line != nil && c.line.fault() != nil { // its calls have ended, and it is about to be dropped
+		c.line = nil
+	}
 	return c.line, nil
 }
 
