@@ -186,12 +186,12 @@ func TestTwins(t *testing.T) {
 	said(t, a, "+b")
 	twin.Connect("a", a.Addr().String())
 	said(t, twin, "-a")
-	eventually(t, "it is counted", func() bool { return a.Stats().Peers["b"].Refused[mtls.Twin] == 1 })
+	eventually(t, "it is counted", func() bool { return a.Stats().Peers["b"].Refused[mtls.Twin] >= 1 }) // it tries again meanwhile
 	eventually(t, "the twin has heard that", func() bool {
 		got := twin.Stats()
-		return got.Gone.Refused[mtls.RefusedUs]+got.Peers["a"].Refused[mtls.RefusedUs] == 1
+		return got.Gone.Refused[mtls.RefusedUs]+got.Peers["a"].Refused[mtls.RefusedUs] >= 1
 	})
-	if a, b, twin := a.Stats().Twins, b.Stats().Twins, twin.Stats().Twins; a+b != 0 || twin != 1 {
+	if a, b, twin := a.Stats().Twins, b.Stats().Twins, twin.Stats().Twins; a+b != 0 || twin < 1 {
 		t.Errorf("the twin counts %d calls of a second process, and the others %d", twin, a+b)
 	}
 	endA()
