@@ -57,7 +57,7 @@ type ending struct {
 	over   bool        // by two witnesses, or a person
 	of     chain.Block // the final block up to which the old attempts are looked for
 	ofBy   string
-	denied uint64 // the tip's finals when such a block was found not to do: another one is needed
+	denied uint64 // the tip's finals when such a block, or what was read below it, did not do: another one is needed
 	sure   bool   // a second witness calls it final
 	readAt uint64 // the height at which that goes on
 	read   bool   // nothing is left to be read: what was not found is dead
@@ -191,7 +191,7 @@ func (l *life) ask() {
 			l.giveOrder(search{Life: true, Of: e.of, From: e.readAt})
 		}
 	case slices.ContainsFunc(l.slots.inOrder(), func(s *slot) bool { return s.in == nil && !s.dead }):
-		e.of, e.sure, e.read = chain.Block{}, false, false // its block was none: the reading begins anew
+		e.of, e.denied, e.sure, e.read = chain.Block{}, l.finals, false, false // its block was none: the reading begins anew at the next final one
 	case !slices.ContainsFunc(l.slots.inOrder(), func(s *slot) bool { return !s.dead }) && l.underway == (underway{}):
 		e.opening = true
 		l.giveOrder(save{Changes: l.closeDead(), Opens: &Life{Number: l.life.Number + 1, First: l.next, Since: e.of.Number}})
@@ -306,11 +306,13 @@ func (l *life) takeFound(in found) {
 	}
 }
 
-// endReading lets go of what the final chain does not have: its time is over there, so no block will ever have it.
+// endReading lets go of what the final chain does not have: its time is over there, so no block will ever have it. What is stored as final
+// was so by two witnesses, and this reading is one endpoint's: a person is told, and it is read again.
 func (l *life) endReading() {
 	l.ending.read = true
 	for _, s := range l.slots.inOrder() {
-		s.dead = s.in == nil
+		s.dead = s.in == nil && !s.Final
+		l.setAlarm(Alarm{Cause: Rewound, Index: s.Index}, s.in == nil && s.Final)
 	}
 }
 
