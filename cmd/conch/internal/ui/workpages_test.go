@@ -256,7 +256,7 @@ func TestWorkIsNotKnown(t *testing.T) {
 		b.at(hash)
 		b.until(name+" is live", "document.querySelector('main .panel') && !document.querySelector('main h1').innerText.startsWith('Not known') && !document.querySelector('main .state.unknown')")
 		n.away(43e9)
-		b.says("Not known: the database has not answered for 4")
+		b.says("Not known: the database has not answered")
 		for what, expression := range map[string]string{
 			"a button does something":        "[...document.querySelectorAll('main button:not(.quiet)')].some((e) => !e.disabled)",
 			"a state is told":                "document.querySelector('main .state:not(.unknown)')",
