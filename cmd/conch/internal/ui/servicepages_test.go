@@ -123,7 +123,7 @@ func TestServicesThatAreNotKnown(t *testing.T) {
 	b := open(t, n.URL+"/#/contracts", desk)
 	b.says("All 2 contracts go on")
 	n.away(43 * time.Second)
-	b.says("Not known: the database has not answered for 4")
+	b.says("Not known: the database has not answered")
 	unknown := func(page string) {
 		for what, expression := range map[string]string{
 			"a button does something":              "document.querySelector('main button:not(:disabled):not(.quiet)')",

@@ -86,7 +86,7 @@ func TestTransactionsAreStale(t *testing.T) {
 	b.until("the list is there", "document.querySelectorAll('.transactions .virtual .row').length > 4")
 	js[bool](b, "self.same = true")
 	n.away(43 * time.Second)
-	b.says("Not known: the database has not answered for 4")
+	b.says("Not known: the database has not answered")
 	for what, expression := range map[string]string{
 		"an account is well":                   "[...document.querySelectorAll('.card .state')].some((e) => !e.innerText.includes('not known now'))",
 		"an account has the colour of well":    "document.querySelector('.card.good')",
@@ -213,7 +213,7 @@ func TestWhatIsNotKnownToBeDoneDoesNotLookLikeIt(t *testing.T) {
 		b.at("#/transactions")
 		looksRight("in the list")
 		n.away(43 * time.Second)
-		b.says("Not known: the database has not answered for 4")
+		b.says("Not known: the database has not answered")
 		looksRight("while the database is away")
 		n.away(0)
 		b.at("#/transactions?fate=" + want.outcome)
