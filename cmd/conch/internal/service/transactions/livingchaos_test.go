@@ -299,6 +299,7 @@ func TestChaosOfALivingAccount(t *testing.T) {
 	l.leader(0)
 	stop := l.beside(l.ask)
 	l.passes(2 * livingDepth)
+	pgtest.Eventually(t, nodetest.Patience, "the account's pad is behind it, and transactions are under way", func() bool { return l.count(pending.Done) > 0 })
 	rounds := 1
 	if runtest.Whole() {
 		rounds = runtest.ByDay(3, 15)
@@ -311,7 +312,7 @@ func TestChaosOfALivingAccount(t *testing.T) {
 		}
 	}
 	stop()
-	pgtest.Eventually(t, 3*nodetest.Patience, "all have ended", func() bool { return l.open() == 0 })
+	pgtest.Eventually(t, 3*nodetest.Patience, "all have ended", func() bool { return l.count(pending.Open) == 0 })
 	l.judgeAll()
 }
 
@@ -328,8 +329,8 @@ func (l *living) life() uint64 {
 	return now.Number
 }
 
-// open returns how many intents have not ended.
-func (l *living) open() (n int) {
+// count returns how many intents have a fate.
+func (l *living) count(fate pending.Fate) (n int) {
 	l.t.Helper()
 	if err := l.fault.Load(); err != nil {
 		l.t.Fatal(*err)
@@ -339,7 +340,7 @@ func (l *living) open() (n int) {
 		l.t.Fatal(err)
 	}
 	for _, r := range all {
-		if r.Fate == pending.Open {
+		if r.Fate == fate {
 			n++
 		}
 	}
