@@ -1,5 +1,5 @@
 // Package trie computes the roots of Substrate's tries: of a block's extrinsics, and of a state. With the first a body is proven
-// by its header, whoever has served it.
+// by its header, and so needs no trust in the endpoint that served it.
 //
 // A trie is of radix 16, without extension nodes, and hashed with Blake2-256. A node below 32 bytes stands in its parent as it is.
 //

@@ -211,7 +211,7 @@ func (s stuck) Write(b []byte) (int, error) {
 	return s.Conn.Write(b)
 }
 
-// S15: a message is an act until its last byte has left, whoever sends it: a handover waits for it and cuts it off.
+// S15: a message is an act until its last byte has left, by every kind of receiver: a handover waits for it and cuts it off.
 func TestAWriteIsAnAct(t *testing.T) {
 	t.Parallel()
 	for _, kind := range append([]string{Email}, overHTTP...) {

@@ -17,6 +17,6 @@ const token = kept('sessionStorage', 'conch-token')
 self.early = {}
 for (const path of ['v1/session', 'v1/scopes?view=dense&limit=10000']) {
   const answer = fetch(path, { headers: token ? { 'Conch-Token': token } : {}, credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(8000) })
-  answer.catch(() => {}) // who takes it hears of it
+  answer.catch(() => {}) // it is told where the answer is taken
   self.early[new URL(path, document.baseURI).href] = { at: performance.now(), answer } satisfies Early
 }
