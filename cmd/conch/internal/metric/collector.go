@@ -93,7 +93,7 @@ func (c *Collector) Blocked(scope string) { c.at(scope, func(s *state) { s.count
 
 // Failed counts a failure of the scope's role that is not reported as a fact of an elector.
 func (c *Collector) Failed(scope string, why error) {
-	c.at(scope, func(s *state) { s.counts[failed+slices.Index(Failures, failure(why))]++ })
+	c.at(scope, func(s *state) { s.counts[failed+slices.Index(Failures[:], failure(why))]++ })
 }
 
 // at runs f on the state of a scope, if it is known.
@@ -135,7 +135,7 @@ func (c *Collector) fact(f election.Fact) {
 		c.at(f.Scope, func(s *state) {
 			if s.leads {
 				s.leads = false
-				s.counts[lost+slices.Index(Reasons, reason(f))]++
+				s.counts[lost+slices.Index(Reasons[:], reason(f))]++
 			}
 		})
 	}

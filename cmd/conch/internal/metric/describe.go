@@ -49,12 +49,12 @@ const (
 
 var families = []*family{
 	counter(acquired, "leader_acquired_total", "Times this process was made the leader of the scope."),
-	counter(lost, "leadership_lost_total", "Leaderships of this process that ended, by why.", Reasons...),
+	counter(lost, "leadership_lost_total", "Leaderships of this process that ended, by why.", Reasons[:]...),
 	counter(attempts, "acquire_attempts_total", "Bids of this process for the scope."),
 	counter(blocked, "extrinsic_blocked_not_leader_total", "Transmissions refused because this process was not the leader."),
 	counter(begun, "leader_elections_total", "Epochs that began with this process."),
 	counter(failovers, "leader_failovers_total", "Epochs that began with this process without a release of the one before."),
-	counter(failed, "role_failures_total", "Failures of the scope's role in this process, each of which gave the scope up.", Failures...),
+	counter(failed, "role_failures_total", "Failures of the scope's role in this process, each of which gave the scope up.", Failures[:]...),
 	histogramOf(acquire, "acquire_latency_ms", "From the first bid that found no other holder to the token."),
 	histogramOf(beat, "heartbeat_update_ms", "Round trips of heartbeats that succeeded."),
 	gauge(isLeader, "is_leader", "1 while this process may act for the scope, by its gate's own clock."),

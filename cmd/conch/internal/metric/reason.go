@@ -17,13 +17,13 @@ const (
 )
 
 // Reasons lists the reasons above, sorted as /metrics is.
-var Reasons = []string{Deposed, Overdue, Resigned, SessionLost, Stalled, SteppedDown}
+var Reasons = [...]string{Deposed, Overdue, Resigned, SessionLost, Stalled, SteppedDown}
 
 // Failed is the reason for a role's failure, unless it is Stalled.
 const Failed = "failed"
 
 // Failures lists the reasons for a role's failure, sorted.
-var Failures = []string{Failed, Stalled}
+var Failures = [...]string{Failed, Stalled}
 
 func failure(why error) string {
 	if errors.Is(why, election.ErrStalled) {

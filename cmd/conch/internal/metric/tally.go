@@ -10,8 +10,8 @@ const (
 	begun
 	failovers
 	lost
-	failed  = lost + 6
-	columns = failed + 2
+	failed  = lost + len(Reasons)
+	columns = failed + len(Failures)
 )
 
 // Columns of what is timed.
